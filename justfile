@@ -1,0 +1,110 @@
+# The one door to every command. `just --list` shows them.
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+python := env("HEADCOUNT_PYTHON", "3.11")
+export UV_PROJECT_ENVIRONMENT := ".venv"
+export PYTHONHASHSEED := env("PYTHONHASHSEED", "random")
+
+bin := ".venv/bin"
+oracle := ".venvs/oracle/bin/python"
+
+# List the commands
+default:
+    @just --list
+
+# Make the environment from the hashed lock
+setup:
+    uv venv --quiet --allow-existing --python {{ python }} .venv
+    uv pip sync --quiet --python .venv --require-hashes requirements/dev.lock
+    uv pip install --quiet --python .venv --no-deps --editable .
+
+# Make the environment of the oracles: OpenDP and dp-accounting, apart from ours
+setup-oracle:
+    uv venv --quiet --allow-existing --python {{ python }} .venvs/oracle
+    uv pip sync --quiet --python .venvs/oracle --require-hashes requirements/oracles.lock
+
+# Install what the engine tests need from the system, where it is missing
+setup-system:
+    command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
+    test -x /usr/lib/postgresql/15/bin/postgres || command -v postgres >/dev/null || (apt-get update -q && apt-get install -q -y postgresql)
+
+# Write the lock files anew
+lock:
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --all-extras --group test --group lint --group docs pyproject.toml -o requirements/dev.lock
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/oracles.in -o requirements/oracles.lock
+
+# Format the code
+format:
+    {{ bin }}/ruff format .
+    {{ bin }}/ruff check --fix-only .
+
+# Format, lint, types, layers
+lint:
+    {{ bin }}/ruff format --check .
+    {{ bin }}/ruff check .
+    {{ bin }}/mypy
+    {{ bin }}/lint-imports
+
+# Fast tests: unit, property, rules
+test *args:
+    {{ bin }}/pytest -q -n 2 tests/unit tests/property tests/rules {{ args }}
+
+# Noise laws, fits, and the oracles
+test-statistical *args:
+    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/pytest -q -n 2 tests/statistical {{ args }}
+
+# One test body on DuckDB, PostgreSQL and Spark
+test-engines *args:
+    {{ bin }}/pytest -q tests/engines {{ args }}
+
+# Whole paths: the wheel, the README, crashes, side channels
+test-e2e *args:
+    {{ bin }}/pytest -q tests/e2e {{ args }}
+
+# Every test there is, with one summary line at the end
+test-all *args:
+    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/pytest -q tests {{ args }}
+
+# The sensitivity property on 10,000 random tables
+property-long:
+    HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_sensitivity.py --timeout 7200
+
+# The fast tests on another Python
+test-python version:
+    uv venv --quiet --allow-existing --python {{ version }} .venvs/py{{ version }}
+    uv pip sync --quiet --python .venvs/py{{ version }} --require-hashes requirements/dev.lock
+    uv pip install --quiet --python .venvs/py{{ version }} --no-deps --editable .
+    .venvs/py{{ version }}/bin/pytest -q -n 2 tests/unit tests/rules
+
+# What opens when an engine's pin is lifted; allowed to fail
+test-newest:
+    uv venv --quiet --allow-existing --python {{ python }} .venvs/newest
+    uv pip install --quiet --python .venvs/newest --upgrade . 'duckdb>=2' pytest hypothesis pytest-timeout pytest-xdist scipy
+    .venvs/newest/bin/pytest -q tests/unit tests/engines -k duckdb
+
+# Noise speed beside OpenDP; last line is JSON
+bench-noise *args:
+    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/python benchmarks/noise.py {{ args }}
+
+# Our release beside the bare engine; last line is JSON
+bench-engine *args:
+    {{ bin }}/python benchmarks/engine.py {{ args }}
+
+# Build the documentation; warnings are errors
+docs:
+    {{ bin }}/mkdocs build --quiet --strict
+
+# Write the command line reference anew
+reference:
+    {{ bin }}/python scripts/cli_reference.py
+
+# Show the changelog that the fragments make
+changelog:
+    {{ bin }}/towncrier build --draft
+
+# Build the wheel
+build:
+    uv build --quiet --wheel --out-dir dist
+
+# All that must pass before a change lands
+ci: lint docs test-all

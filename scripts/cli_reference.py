@@ -1,0 +1,68 @@
+"""Write docs/reference/cli.md from the commands themselves; a test checks that it is up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from headcount.cli.main import NOT_PROMISED, app
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+
+
+def _option(parameter: Any) -> str:
+    text = getattr(parameter, "help", None) or ""
+    if parameter.param_type_name == "argument":
+        return f"| `{(parameter.name or '').upper()}` | {text} |"
+    need = " (required)" if parameter.required else ""
+    default = ""
+    if parameter.default not in (None, False, ()) and not callable(parameter.default):
+        default = f" Default: `{parameter.default}`."
+    return f"| `{', '.join(parameter.opts)}` | {text}{need}{default} |"
+
+
+def _command(path: str, command: Any) -> list[str]:
+    if hasattr(command, "commands"):
+        lines: list[str] = []
+        for name in sorted(command.commands):
+            lines += _command(f"{path} {name}", command.commands[name])
+        return lines
+    lines = [
+        f"## {path}",
+        "",
+        (command.help or "").strip(),
+        "",
+        "| option | meaning |",
+        "|---|---|",
+    ]
+    lines += [_option(p) for p in command.params if p.name not in ("help",)]
+    return [*lines, ""]
+
+
+def page() -> str:
+    """The page as it should be."""
+    root = typer.main.get_command(app)
+    lines = [
+        "# Command line",
+        "",
+        NOT_PROMISED,
+        "",
+        *_command("headcount", root),
+        "## Exit codes",
+        "",
+        "| code | meaning |",
+        "|---|---|",
+        "| 0 | done |",
+        "| 2 | the request makes no sense; nothing was read, nothing was charged |",
+        "| 3 | the account cannot pay; nothing was read, nothing was charged |",
+        "| 4 | the ledger cannot be used as asked; nothing was charged |",
+        "| 5 | the engine failed after the charge; the charge stays |",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The same verbs from a shell: one thin file per command."""

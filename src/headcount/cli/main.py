@@ -1,0 +1,44 @@
+"""``headcount``: the commands, and how errors end."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from headcount.cli import count_users, demo, ledger
+from headcount.errors import HeadcountError
+from headcount.version import __version__
+
+NOT_PROMISED = (
+    "Privacy is promised for what is released, not for timing, memory, or whoever runs the machine."
+)
+
+app = typer.Typer(
+    name="headcount",
+    help="Publish counts about people without betraying any one of them.",
+    epilog=NOT_PROMISED,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("count-users")(count_users.count_users)
+app.command("demo")(demo.demo)
+app.add_typer(ledger.app, name="ledger")
+
+
+@app.callback(invoke_without_command=True)
+def top(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    """Publish counts about people without betraying any one of them."""
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; an error of ours ends with its text and its own exit code, no traceback."""
+    try:
+        app()
+    except HeadcountError as error:
+        print(f"headcount: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

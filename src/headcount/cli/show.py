@@ -1,0 +1,54 @@
+"""What the terminal shows of a release: its stages, its rows, its guarantee."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from headcount.releases.plan import Plan
+    from headcount.releases.release import Release
+
+N_ROWS = 20
+
+
+def staged(plan: Plan, key: str | None) -> Release:
+    """Release a plan, with the stage it is in on the screen."""
+    console = Console(stderr=True)
+    with console.status("starting") as status:
+        return plan.release(key=key, progress=lambda stage: status.update(stage))
+
+
+def rows(release: Release) -> None:
+    """The rows with the largest noisy counts; all of them are in the release."""
+    table = release.to_arrow()
+    largest = table.sort_by([("count", "descending")]).slice(0, N_ROWS)
+    screen = Table(box=None, pad_edge=False)
+    for name in largest.column_names:
+        screen.add_column(name, justify="left" if name not in NUMBERS else "right")
+    for row in largest.to_pylist():
+        screen.add_row(*(_cell(value) for value in row.values()))
+    console = Console()
+    console.print()
+    console.print(screen)
+    if table.num_rows > N_ROWS:
+        console.print(f"… the {N_ROWS} largest of {table.num_rows:,} rows")
+    console.print(f"\n{release.guarantee}", highlight=False, soft_wrap=True)
+    console.print(
+        f"paid by entry {release.entry} of account {release.facts.account!r}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+NUMBERS = ("count", "low", "high", "sd")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "∅" if value is None else str(value)

@@ -1,0 +1,89 @@
+"""Bound what one user gives to counts of users: few groups, or many with less weight in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
+from headcount.contributions.groups import USER, group_rows
+from headcount.contributions.keep import N_GROUPS, groups_per_user, keep, kept_of_heavy
+from headcount.errors import UsageError
+from headcount.privacy.bounds import Bounds
+from headcount.tables import GroupBy, UserTable
+from headcount.tables.engine import double
+
+MIN_KEY_BYTES = 16
+
+
+def bound(
+    table: UserTable,
+    by: GroupBy | Sequence[GroupBy],
+    bounds: Bounds,
+    *,
+    key: bytes,
+    groups: Iterable[Any] | None = None,
+) -> BoundedContributions:
+    """One row per user and kept group, worth ``bounds.weight(m)`` for a user with ``m`` of them.
+
+    Users within both bounds pass through untouched; users above ``max_groups`` keep that many,
+    chosen by a hash under ``key`` [K1]; users above ``full_groups`` count less in each [B1]. The
+    sensitivity is that of the bounds [B2].
+    """
+    check_key(key)
+    grouped = group_rows(table, by, groups)
+    bounds = replace(bounds, max_groups=grouped.most_groups(bounds.max_groups))
+    pairs = grouped.rows.distinct()
+    if bounds.full_groups >= bounds.max_groups:
+        expr = keep(grouped, pairs, bounds.max_groups, key)
+        constant = bounds.scale
+    else:
+        expr = _weighted(grouped, pairs, bounds, key)
+        constant = None
+    return BoundedContributions(
+        grouped, expr, bounds.sensitivity(), bounds.lattice_bits, bounds, constant, SEAL
+    )
+
+
+def check_key(key: bytes) -> None:
+    """A key that could be guessed would tell which groups of a user were kept."""
+    if len(key) < MIN_KEY_BYTES:
+        raise UsageError(f"The key must be at least {MIN_KEY_BYTES} secret bytes.")
+
+
+def _weighted(grouped: Any, pairs: Any, bounds: Bounds, key: bytes) -> Any:
+    """Join weights to the few users that have less than full weight; the rest match nothing."""
+    import ibis
+
+    per_user = groups_per_user(pairs)
+    many = per_user.filter(per_user[N_GROUPS] > bounds.full_groups)
+    many = many.mutate(**{VALUE: exact_weight(many[N_GROUPS], bounds)})
+    joined = pairs.left_join(many, USER)
+    exceed = grouped.can_exceed(bounds.max_groups)
+    if exceed:
+        n_groups = joined[N_GROUPS]
+        joined = joined.filter(n_groups.isnull() | (n_groups <= bounds.max_groups))
+    columns = [joined[column] for column in grouped.columns]
+    light = joined.select(*columns, **{VALUE: joined[VALUE].fill_null(bounds.scale)})
+    if not exceed:
+        return light
+    heavy_users = many.filter(many[N_GROUPS] > bounds.max_groups)
+    heavy = kept_of_heavy(grouped, pairs, heavy_users, bounds.max_groups, key)
+    weight = ibis.literal(bounds.weight(bounds.max_groups), "int64")
+    return light.union(heavy.select(*grouped.columns, **{VALUE: weight}))
+
+
+def exact_weight(n_groups: Any, bounds: Bounds) -> Any:
+    """``floor(scale * sqrt(full_groups / m))`` in the engine, exactly [B1].
+
+    The double is within one of the true floor; two integer comparisons settle which it is. The
+    limits on :class:`Bounds` keep every product below 2**62.
+    """
+    m = n_groups.cast("int64")
+    ratio = double(bounds.full_groups) / m.cast("float64")
+    near = (ratio.sqrt() * double(bounds.scale)).floor().cast("int64")
+    most = bounds.full_groups * bounds.scale**2
+    too_high = (near * near * m > most).cast("int64")
+    too_low = ((near + 1) * (near + 1) * m <= most).cast("int64")
+    return near - too_high + too_low

@@ -1,0 +1,144 @@
+"""One row per (user, group), with every rule applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headcount.contributions.encoding import calendar_number, encoded_group
+from headcount.contributions.listed import GroupList, group_list, normal_group
+from headcount.errors import UsageError
+from headcount.tables import UserTable
+from headcount.tables.by import GroupBy, as_groups, column_of
+from headcount.tables.kinds import Kind
+from headcount.tables.rules import group_rule, group_value, result_kind
+
+USER = "hc_user"
+INDEX = "hc_index"
+TEXT = "hc_text"
+WEIGHT = "hc_weight"
+TOTAL = "true_total"
+
+# What stands for a missing value in a join; the missing-flag beside it keeps them apart.
+STAND_IN = {Kind.INTEGER: 0, Kind.TEXT: "", Kind.BOOLEAN: False}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Grouped:
+    """The rows of a table, each with its user and its group, under names of our own.
+
+    With a public list the group is its number in the list, so that the engine compares integers
+    from there on; without one it is the group's own columns.
+    """
+
+    table: UserTable
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    rows: Any
+    columns: tuple[str, ...]
+    rules: tuple[str, ...]
+    listed: GroupList | None = None
+    relation: Any = None
+
+    def most_groups(self, max_groups: int) -> int:
+        """How many groups one user can be in at all, given the most that are kept."""
+        return max_groups if self.listed is None else min(max_groups, len(self.listed))
+
+    def can_exceed(self, max_groups: int) -> bool:
+        """Whether any user could be in more groups than that; decided by public facts alone."""
+        return self.listed is None or len(self.listed) > max_groups
+
+
+def group_rows(
+    table: UserTable,
+    by: GroupBy | Sequence[GroupBy],
+    groups: Iterable[Any] | None = None,
+    weights: Sequence[int] | None = None,
+) -> Grouped:
+    """Apply the rules to every row; keep only listed groups if there is a list."""
+    parts = as_groups(by)
+    names = tuple(column_of(part) for part in parts)
+    _check_names(table, names)
+    source_kinds = [table.kind(name) for name in names]
+    kinds = tuple(result_kind(p, kind) for p, kind in zip(parts, source_kinds, strict=True))
+    own = tuple(f"hc_group_{index}" for index in range(len(parts)))
+    values = {
+        column: group_value(table.engine, table.expr[name], part, kind)
+        for column, name, part, kind in zip(own, names, parts, source_kinds, strict=True)
+    }
+    rows = table.expr.select(**{USER: table.expr[table.user]}, **values)
+    rules = (*table.rules, *(group_rule(p, k) for p, k in zip(parts, source_kinds, strict=True)))
+    if groups is None:
+        return Grouped(table, names, kinds, rows, own, rules)
+    given = list(groups)
+    listed = group_list(given, parts, kinds)
+    extra: dict[str, list[Any]] = {
+        INDEX: list(range(len(listed))),
+        TEXT: [encoded_group(group, kinds) for group in listed.groups],
+    }
+    if weights is not None:
+        extra[WEIGHT] = _in_list_order(given, weights, listed, parts)
+    relation = table.engine.relation(listed.arrow(own, extra))
+    rows = _only_listed(rows, relation, own, listed)
+    rules += (f"Only the {len(listed):,} listed groups are counted.",)
+    return Grouped(table, names, kinds, rows, (INDEX,), rules, listed, relation)
+
+
+def user_groups(
+    table: UserTable, by: GroupBy | Sequence[GroupBy], groups: Iterable[Any] | None = None
+) -> Any:
+    """One row per user and group, in columns of their own names."""
+    grouped = group_rows(table, by, groups)
+    pairs = grouped.rows.distinct()
+    own = tuple(f"hc_group_{index}" for index in range(len(grouped.names)))
+    if grouped.listed is not None:
+        pairs = pairs.inner_join(grouped.relation, INDEX)
+    return pairs.select(
+        **{table.user: pairs[USER]},
+        **{name: pairs[column] for name, column in zip(grouped.names, own, strict=True)},
+    )
+
+
+def _check_names(table: UserTable, names: tuple[str, ...]) -> None:
+    for name in names:
+        table.kind(name)
+        if name == table.user:
+            raise UsageError(
+                f"The column {name!r} names the users; counting users by it would list them. "
+                "Nothing was read and nothing was charged."
+            )
+        if name == TOTAL:
+            raise UsageError(
+                f"A group column cannot be called {TOTAL!r}; rename it. Nothing was charged."
+            )
+
+
+def _only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> Any:
+    """Match rows with the list. A plain equality wherever the list has no missing value."""
+    conditions = []
+    for column, kind, has_missing in zip(columns, listed.kinds, listed.has_missing, strict=True):
+        left, right = rows[column], relation[column]
+        if has_missing:
+            # Engines cannot hash "is not distinct from"; two equalities they can.
+            conditions.append(left.isnull() == right.isnull())
+            left, right = _filled(left, kind), _filled(right, kind)
+        conditions.append(left == right)
+    joined = rows.inner_join(relation, conditions)
+    return joined.select(joined[USER], joined[INDEX])
+
+
+def _filled(value: Any, kind: Kind) -> Any:
+    import ibis
+
+    if kind in STAND_IN:
+        return value.fill_null(ibis.literal(STAND_IN[kind]).cast(value.type()))
+    return calendar_number(value, kind).fill_null(0)
+
+
+def _in_list_order(
+    given: list[Any], weights: Sequence[int], listed: GroupList, parts: tuple[GroupBy, ...]
+) -> list[int]:
+    normal = [normal_group(group, parts, listed.kinds) for group in given]
+    by_group = dict(zip(normal, weights, strict=True))
+    return [by_group[group] for group in listed.groups]

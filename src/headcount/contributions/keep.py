@@ -1,0 +1,74 @@
+"""Keep at most so many groups of each user, chosen by a keyed hash.
+
+The choice looks at one user's groups and a secret key and at nothing else [K1], so it cannot
+carry anything from one user to another. It is a function of its inputs: a task that runs twice,
+or an engine that differs, chooses the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headcount.contributions.encoding import encoded_column
+from headcount.contributions.groups import INDEX, TEXT, USER, Grouped
+
+N_GROUPS = "hc_n_groups"
+RANK = "hc_rank"
+ORDER = "hc_order"
+
+
+def groups_per_user(pairs: Any) -> Any:
+    """In how many groups each user is."""
+    return pairs.group_by(USER).agg(**{N_GROUPS: pairs.count()})
+
+
+def kept_of_heavy(
+    grouped: Grouped, pairs: Any, heavy_users: Any, max_groups: int, key: bytes
+) -> Any:
+    """The kept pairs of users in more than ``max_groups`` groups; only theirs are ever sorted."""
+    import ibis
+
+    engine = grouped.table.engine
+    heavy = pairs.semi_join(heavy_users, USER)
+    if grouped.listed is None:
+        group_text = _joined(
+            [
+                encoded_column(heavy[column], kind)
+                for column, kind in zip(grouped.columns, grouped.kinds, strict=True)
+            ]
+        )
+    else:
+        texts = grouped.relation.select(INDEX, TEXT)
+        heavy = heavy.inner_join(texts, INDEX)
+        group_text = heavy[TEXT]
+    user_kind = grouped.table.columns[grouped.table.user]
+    message = _joined(
+        [ibis.literal(key.hex() + "|"), encoded_column(heavy[USER], user_kind), group_text]
+    )
+    ordered = heavy.mutate(**{ORDER: engine.hash_order(message)})
+    if grouped.listed is None:
+        ties = [engine.sort_key(ordered[column]) for column in grouped.columns]
+    else:
+        ties = [ordered[INDEX]]
+    window = ibis.window(
+        group_by=ordered[USER],
+        order_by=[ordered[ORDER], *(ibis.asc(tie, nulls_first=False) for tie in ties)],
+    )
+    ranked = ordered.mutate(**{RANK: ibis.row_number().over(window)})
+    kept = ranked.filter(ranked[RANK] < max_groups)
+    return kept.select(*pairs.columns)
+
+
+def keep(grouped: Grouped, pairs: Any, max_groups: int, key: bytes) -> Any:
+    """All pairs of light users and the chosen pairs of heavy ones."""
+    if not grouped.can_exceed(max_groups):
+        return pairs
+    per_user = groups_per_user(pairs)
+    heavy_users = per_user.filter(per_user[N_GROUPS] > max_groups)
+    light = pairs.anti_join(heavy_users, USER)
+    return light.union(kept_of_heavy(grouped, pairs, heavy_users, max_groups, key))
+
+
+def _joined(texts: list[Any]) -> Any:
+    first, *rest = texts
+    return first.concat(*rest) if rest else first

@@ -1,0 +1,87 @@
+"""What an account holds and what is left of it, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, shown, stated_epsilon
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+
+
+def units_up(spend: Zcdp) -> tuple[int, int]:
+    """A cost in whole ledger units, rounded up."""
+    return -(-spend.rho // RHO_UNIT), -(-spend.delta // DELTA_UNIT)
+
+
+def from_units(rho: int, delta: int) -> Zcdp:
+    """Whole ledger units as a cost."""
+    return Zcdp(rho * RHO_UNIT, delta * DELTA_UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The budget of one dataset, for one neighbour relation, at one moment.
+
+    ``stated_delta`` is the delta at which people are told an epsilon. It was fixed when the
+    account was opened, together with the limit.
+    """
+
+    name: str
+    neighbours: Neighbours
+    limit: Zcdp
+    spent: Zcdp
+    stated_delta: Fraction
+
+    @property
+    def left(self) -> Zcdp:
+        """What may still be spent."""
+        return Zcdp(self.limit.rho - self.spent.rho, self.limit.delta - self.spent.delta)
+
+    @property
+    def epsilon_limit(self) -> Fraction:
+        """The epsilon that the whole limit amounts to, at the stated delta."""
+        return stated_epsilon(self.limit, self.stated_delta)
+
+    @property
+    def epsilon_spent(self) -> Fraction:
+        """The epsilon that everything charged so far amounts to, at the stated delta."""
+        return stated_epsilon(self.spent, self.stated_delta)
+
+    @property
+    def epsilon_left(self) -> Fraction:
+        """The epsilon of one release that takes all that is left.
+
+        Costs add up in rho, not in epsilon, so this and what was spent do not sum to the limit.
+        """
+        return epsilon_at(self.left.rho, self.stated_delta - self.limit.delta)
+
+    def __str__(self) -> str:
+        return (
+            f"account {self.name!r}: epsilon {shown(self.epsilon_spent)} of "
+            f"{shown(self.epsilon_limit)} spent at delta {float(self.stated_delta):.3g} "
+            f"({self.neighbours.value})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One charge: never changed and never removed."""
+
+    sequence: int
+    account: str
+    key: str
+    verb: str
+    spend: Zcdp
+    charged_at: str
+    has_result: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What ``Ledger.charge`` did: a new entry, or an old one with what it released, if anything."""
+
+    sequence: int
+    is_new: bool
+    result: bytes | None

@@ -1,0 +1,110 @@
+"""What was done to private data, as a record that outlives the code that did it.
+
+The law of this module:
+
+1. An event is never removed. A ledger of any age must still be readable.
+2. An event is never re-meant. A different meaning is a different ``kind``.
+3. A new field is optional, and its absence means what was meant before the field was there.
+4. An unknown kind or field is refused, never skipped: what is not understood cannot be paid for.
+
+Events hold parameters, not costs. The cost is derived from them by ``accounting``, so that a
+tighter accountant can read the same history again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from headcount.errors import LedgerError
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianNoise:
+    """Discrete Gaussian noise of variance ``sigma_squared`` on an integer vector."""
+
+    kind: ClassVar[str] = "gaussian-noise"
+    l2_squared: Fraction
+    sigma_squared: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceNoise:
+    """Discrete Laplace noise of the given scale on an integer vector."""
+
+    kind: ClassVar[str] = "laplace-noise"
+    l1: Fraction
+    scale: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One draw of the exponential mechanism, of bounded range ``epsilon``."""
+
+    kind: ClassVar[str] = "selection"
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianThreshold:
+    """Gaussian noise on the groups that were found, of which only large ones leave.
+
+    ``delta`` bounds the chance that any group known through one user alone leaves.
+    """
+
+    kind: ClassVar[str] = "gaussian-threshold"
+    l2_squared: Fraction
+    sigma_squared: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Several events, each free to depend on what the earlier ones published."""
+
+    kind: ClassVar[str] = "composed"
+    events: tuple[Event, ...]
+
+
+Event = GaussianNoise | LaplaceNoise | Selection | GaussianThreshold | Composed
+
+_KINDS: dict[str, type[Any]] = {
+    cls.kind: cls for cls in (GaussianNoise, LaplaceNoise, Selection, GaussianThreshold, Composed)
+}
+
+
+def to_record(event: Event) -> dict[str, Any]:
+    """Write an event as plain JSON values; fractions as text, so nothing is rounded."""
+    record: dict[str, Any] = {"kind": event.kind}
+    if isinstance(event, Composed):
+        record["events"] = [to_record(part) for part in event.events]
+        return record
+    for field in fields(event):
+        record[field.name] = str(getattr(event, field.name))
+    return record
+
+
+def from_record(record: Mapping[str, Any]) -> Event:
+    """Read an event back; refuse what this version does not know."""
+    kind = record.get("kind")
+    cls = _KINDS.get(str(kind))
+    if cls is None:
+        raise LedgerError(
+            f"The ledger holds an event of kind {kind!r} that this version does not know. "
+            "It cannot be paid for, so nothing is released. Install the version that wrote it, "
+            "or a newer one."
+        )
+    known = {field.name for field in fields(cls)}
+    unknown = set(record) - known - {"kind"}
+    missing = known - set(record)
+    if unknown or missing:
+        raise LedgerError(
+            f"An event of kind {kind!r} in the ledger has fields this version cannot read: "
+            f"{', '.join(sorted(unknown | missing))}. Install the version that wrote it."
+        )
+    if cls is Composed:
+        return Composed(tuple(from_record(part) for part in record["events"]))
+    event: Event = cls(**{name: Fraction(record[name]) for name in known})
+    return event

@@ -1,0 +1,30 @@
+"""What a release promises, in one value that can be printed and stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+from headcount.privacy.unit import User
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The promise of one release: for whom, against which change, at what cost.
+
+    ``epsilon`` at ``delta`` is the cost as people state it; ``spend`` is what the ledger adds up.
+    """
+
+    unit: User
+    neighbours: Neighbours
+    spend: Zcdp
+    epsilon: Fraction
+    delta: Fraction
+
+    def __str__(self) -> str:
+        return (
+            f"epsilon {float(self.epsilon):.4g} at delta {float(self.delta):.3g} for {self.unit}, "
+            f"under {self.neighbours.sentence}"
+        )

@@ -1,0 +1,39 @@
+"""How far one user can move a vector of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.privacy.neighbours import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The largest distance between the tallies of two neighbouring tables.
+
+    Mechanisms are calibrated from this and never from a bare number, so the relation it holds for
+    travels with it. The l2 norm is kept squared, since its root need not be rational.
+    """
+
+    l0: int
+    l1: Fraction
+    l2_squared: Fraction
+    linf: Fraction
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def replaced(self) -> Sensitivity:
+        """The same user exchanged for another, for contributions that are never negative.
+
+        Entries of the difference of two non-negative vectors lie between theirs, so the largest
+        entry stays and the squared norms at most add up.
+        """
+        if self.neighbours is Neighbours.REPLACE:
+            return self
+        return Sensitivity(
+            l0=2 * self.l0,
+            l1=2 * self.l1,
+            l2_squared=2 * self.l2_squared,
+            linf=self.linf,
+            neighbours=Neighbours.REPLACE,
+        )

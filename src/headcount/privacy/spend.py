@@ -1,0 +1,67 @@
+"""What a release costs, in exact numbers.
+
+The ledger adds up ``Zcdp``: delta-approximate rho-zCDP. ``Pure`` and ``Approximate`` are the ways
+people write a cost; ``accounting.convert`` goes between them, always to the safe side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.errors import UsageError
+from headcount.privacy.exact import Number, exact, positive
+
+
+def read_delta(value: Number) -> Fraction:
+    """Read a delta: at least 0 and below 1."""
+    delta = exact(value, "delta")
+    if not 0 <= delta < 1:
+        raise UsageError(f"delta must be at least 0 and below 1, not {value}.")
+    return delta
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """Pure differential privacy: every likelihood ratio is at most ``exp(epsilon)``."""
+
+    epsilon: Fraction
+
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """Differential privacy with epsilon and delta."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
+        object.__setattr__(self, "delta", read_delta(delta))
+
+
+@dataclass(frozen=True, slots=True)
+class Zcdp:
+    """Delta-approximate rho-zCDP: the currency of the ledger. Costs add up exactly."""
+
+    rho: Fraction
+    delta: Fraction
+
+    def __init__(self, rho: Number, delta: Number = 0) -> None:
+        number = exact(rho, "rho")
+        if number < 0:
+            raise UsageError(f"rho must be at least 0, not {rho}.")
+        object.__setattr__(self, "rho", number)
+        object.__setattr__(self, "delta", read_delta(delta))
+
+    def __add__(self, other: Zcdp) -> Zcdp:
+        return Zcdp(self.rho + other.rho, self.delta + other.delta)
+
+    def __le__(self, other: Zcdp) -> bool:
+        return self.rho <= other.rho and self.delta <= other.delta
+
+
+Spend = Pure | Approximate | Zcdp

@@ -1,0 +1,1 @@
+"""Releases: a plan first, then the one door, then a result that may be published."""

@@ -1,0 +1,181 @@
+"""``count_users``: how many distinct users there are in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headcount.accounting.compose import cost
+from headcount.accounting.convert import spend_of, stated_epsilon
+from headcount.contributions.bound import bound as bound_contributions
+from headcount.contributions.groups import Grouped, group_rows
+from headcount.contributions.tally import Tally
+from headcount.errors import BudgetError
+from headcount.ledger.account import Account
+from headcount.ledger.ledger import refusal
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+from headcount.privacy.bounds import Bounds
+from headcount.privacy.event import to_record
+from headcount.privacy.guarantee import Guarantee
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+from headcount.privacy.unit import User
+from headcount.releases.plan import Plan, check_affordable
+from headcount.releases.release import Facts, Release
+from headcount.releases.request import Request, spell_groups
+from headcount.releases.rows import all_known, found, with_error_bars
+from headcount.releases.run import Work
+from headcount.tables.by import as_groups
+from headcount.version import __version__
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+
+DEFAULT_BOUND = 20
+DEFAULT_MAX_GROUPS = 10_000
+LATTICE_BITS = 12
+CONFIDENCE = 0.95
+BAR = "low to high covers the noise, not what the bound leaves out of the count"
+
+
+def plan_count_users(
+    dataset: Dataset,
+    by: Any,
+    *,
+    groups: Sequence[Any] | None,
+    bound: int | None,
+    spend: Budget | None,
+) -> Plan:
+    """Decide method, bounds and noise from public facts and the spend alone."""
+    account = dataset.account
+    # Builds the expression and so checks every name and kind; nothing runs.
+    grouped = group_rows(dataset.table, by, groups)
+    limit = account.left if spend is None else spend_of(spend, account.limit, account.stated_delta)
+    if limit.rho <= 0:
+        raise BudgetError(f"Nothing is left to spend in {account}. Nothing was read.")
+    bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
+    mechanism: Gaussian | GaussianThreshold
+    if groups is None:
+        mechanism = GaussianThreshold.calibrate(bounds, limit)
+        method = "noise and threshold on the groups that are found"
+    else:
+        mechanism = Gaussian.calibrate(bounds.sensitivity(), Zcdp(limit.rho))
+        method = "noise on every known group"
+    check_affordable(account, cost(mechanism.event), refusal(account, cost(mechanism.event)))
+    count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, method)
+    spelled = [str(part) for part in as_groups(by)]
+    request = Request(
+        verb="count_users",
+        source=dataset.source,
+        user=dataset.table.user,
+        arguments=(
+            ("by", spelled),
+            ("groups", spell_groups(groups)),
+            ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
+            ("where", dataset.where),
+            ("event", to_record(mechanism.event)),
+        ),
+    )
+    return Plan(
+        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, count.read_and_draw),
+        ledger=dataset.ledger,
+        account=account,
+        title=f"count users by {', '.join(spelled)}",
+        method=method,
+        details=count.details(),
+    )
+
+
+def _bounds(bound: int | None, n_known: int | None) -> Bounds:
+    full_groups = DEFAULT_BOUND if bound is None else bound
+    max_groups = max(DEFAULT_MAX_GROUPS, full_groups) if n_known is None else n_known
+    if max_groups <= full_groups:
+        return Bounds(max_groups, max_groups)
+    return Bounds(max_groups, full_groups, LATTICE_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """One planned count: how to read it, draw it, and describe it."""
+
+    dataset: Dataset
+    account: Account
+    by: Any
+    groups: Sequence[Any] | None
+    grouped: Grouped
+    bounds: Bounds
+    mechanism: Gaussian | GaussianThreshold
+    method: str
+
+    @property
+    def sd(self) -> float:
+        return self.mechanism.sd / self.bounds.scale
+
+    @property
+    def noise(self) -> str:
+        half_width = self.mechanism.error_bound(CONFIDENCE) / self.bounds.scale
+        return (
+            f"discrete Gaussian, sd {self.sd:.3g} users: "
+            f"{CONFIDENCE:.0%} of counts move by less than {half_width:.3g}"
+        )
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        if isinstance(self.mechanism, GaussianThreshold):
+            least = self.mechanism.threshold / self.bounds.scale
+            groups = f"found in the data; one is released when its noisy count is above {least:.4g}"
+        else:
+            groups = f"{self.bounds.max_groups:,} known groups, all released"
+        return (
+            ("groups", groups),
+            ("bound", str(self.bounds)),
+            ("noise", self.noise),
+            ("error bar", BAR),
+            ("rules", " ".join(self.grouped.rules)),
+        )
+
+    def read_and_draw(self, key: bytes, entry: int) -> Release:
+        true_tally = Tally(
+            bound_contributions(
+                self.dataset.table, self.by, self.bounds, key=key, groups=self.groups
+            )
+        )
+        if isinstance(self.mechanism, GaussianThreshold):
+            groups, noisy_totals = found(true_tally, self.mechanism)
+        else:
+            groups, noisy_totals = all_known(true_tally, self.mechanism)
+        rows = with_error_bars(
+            groups,
+            noisy_totals,
+            self.bounds.scale,
+            self.mechanism.sd,
+            self.mechanism.error_bound(CONFIDENCE),
+        )
+        return Release(rows, self.facts(entry))
+
+    def facts(self, entry: int) -> Facts:
+        spend = cost(self.mechanism.event)
+        delta = self.account.stated_delta - self.account.limit.delta + spend.delta
+        guarantee = Guarantee(
+            unit=User(self.dataset.table.user),
+            neighbours=Neighbours.ADD_REMOVE,
+            spend=spend,
+            epsilon=stated_epsilon(spend, delta),
+            delta=delta,
+        )
+        return Facts(
+            verb="count_users",
+            method=self.method,
+            guarantee=str(guarantee),
+            rho=str(spend.rho),
+            delta=str(spend.delta),
+            bounds=str(self.bounds),
+            noise=self.noise,
+            confidence=CONFIDENCE,
+            account=self.account.name,
+            entry=entry,
+            version=__version__,
+            notes=(BAR, *self.grouped.rules),
+        )

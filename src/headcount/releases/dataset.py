@@ -1,0 +1,55 @@
+"""An opened table with its ledger account: the object that people call verbs on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headcount.ledger.account import Account
+from headcount.releases.plan import Plan
+
+if TYPE_CHECKING:
+    from headcount.ledger.ledger import Ledger
+    from headcount.privacy.budget import Budget
+    from headcount.tables.user_table import UserTable
+
+
+class Dataset:
+    """A table of events, who its users are, and the budget that protects them."""
+
+    def __init__(
+        self, table: UserTable, ledger: Ledger, account: str, source: str, where: str | None
+    ) -> None:
+        self.table = table
+        self.ledger = ledger
+        self.account_name = account
+        self.source = source
+        self.where = where
+
+    @property
+    def account(self) -> Account:
+        """The account as the ledger has it now."""
+        return self.ledger.account(self.account_name)
+
+    def count_users(
+        self,
+        by: Any,
+        *,
+        groups: Sequence[Any] | None = None,
+        bound: int | None = None,
+        spend: Budget | None = None,
+    ) -> Plan:
+        """Plan to count distinct users in each group. Nothing is read and nothing is spent.
+
+        by:      a column, ``truncate(...)``, ``bins(...)``, or a list of these
+        groups:  the groups to count, when they are public; every one of them is released.
+                 Without it, groups are found in the data and only large ones are released
+        bound:   in how many groups a user counts fully; the plan prints the default
+        spend:   what this release may cost; all that is left when not given
+        """
+        from headcount.releases.count_users import plan_count_users
+
+        return plan_count_users(self, by, groups=groups, bound=bound, spend=spend)
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.source}, users in {self.table.user!r}, {self.account}>"

@@ -1,0 +1,135 @@
+"""What leaves: rows that may be published, with everything needed to read them rightly.
+
+A ``Release`` is an allow-list. Whatever is in it was paid for or is public.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+METADATA_KEY = b"headcount"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is true of a release as a whole; all of it public."""
+
+    verb: str
+    method: str
+    guarantee: str
+    rho: str
+    delta: str
+    bounds: str
+    noise: str
+    confidence: float
+    account: str
+    entry: int
+    version: str
+    notes: tuple[str, ...] = ()
+
+
+class Release:
+    """A published result: one row per group, sorted by group, each with its error bar.
+
+    Columns: the groups, then ``count``, ``low``, ``high`` and ``sd``.
+    """
+
+    def __init__(self, table: pa.Table, facts: Facts) -> None:
+        self._table = table.replace_schema_metadata(
+            {METADATA_KEY: json.dumps(asdict(facts), sort_keys=True).encode()}
+        )
+        self.facts = facts
+
+    @property
+    def guarantee(self) -> str:
+        """The promise, in one sentence."""
+        return self.facts.guarantee
+
+    @property
+    def entry(self) -> int:
+        """The number of the ledger entry that paid for this."""
+        return self.facts.entry
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __repr__(self) -> str:
+        rows = "row" if len(self) == 1 else "rows"
+        return (
+            f"<Release {self.facts.verb}: {len(self):,} {rows}, {self.facts.guarantee}, "
+            f"entry {self.facts.entry} of account {self.facts.account!r}>"
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table, with the facts in its metadata."""
+        return self._table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas data frame."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("pandas", "to_pandas()") from None
+        return self._table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a Polars data frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("polars", "to_polars()") from None
+        frame = polars.from_arrow(self._table)
+        assert isinstance(frame, polars.DataFrame)  # noqa: S101  a table never reads as a series
+        return frame
+
+    def write_parquet(self, path: str | Path) -> Path:
+        """Write one Parquet file: its statistics are those of the noisy rows, nothing else."""
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(self._table, path)
+        return Path(path)
+
+    def write_csv(self, path: str | Path) -> Path:
+        """Write one CSV file. The facts do not fit in a CSV: keep ``repr(release)`` with it."""
+        import pyarrow.csv
+
+        pyarrow.csv.write_csv(self._table, path)
+        return Path(path)
+
+    def write(self, path: str | Path) -> Path:
+        """Write by the file's ending: .parquet or .csv."""
+        writers = {".parquet": self.write_parquet, ".csv": self.write_csv}
+        writer = writers.get(Path(path).suffix.lower())
+        if writer is None:
+            raise UsageError(f"{str(path)!r} must end in .parquet or .csv.")
+        return writer(path)
+
+    def to_bytes(self) -> bytes:
+        """The release as the ledger stores it."""
+        import pyarrow as pa
+
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self._table.schema) as writer:
+            writer.write_table(self._table)
+        return bytes(sink.getvalue().to_pybytes())
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Release:
+        """Read a stored release back."""
+        import pyarrow as pa
+
+        with pa.ipc.open_stream(payload) as reader:
+            table = reader.read_all()
+        record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
+        record["notes"] = tuple(record["notes"])
+        return cls(table, Facts(**record))

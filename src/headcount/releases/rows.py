@@ -1,0 +1,72 @@
+"""From streamed tallies to rows with error bars; Python sees one row per group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headcount.contributions.groups import TOTAL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headcount.contributions.tally import Tally
+    from headcount.mechanisms.gaussian import Gaussian
+    from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+
+
+def found(true_tally: Tally, mechanism: GaussianThreshold) -> tuple[pa.Table, NDArray[np.int64]]:
+    """The groups whose noisy totals pass the threshold, and those totals."""
+    kept_groups: list[pa.RecordBatch] = []
+    kept_totals: list[NDArray[np.int64]] = []
+    for batch in true_tally.batches(ordered=False):
+        kept, noisy_totals = mechanism.draw(_totals(batch))
+        kept_groups.append(batch.drop_columns([TOTAL]).take(pa.array(kept)))
+        kept_totals.append(noisy_totals)
+    return _together(true_tally, kept_groups, kept_totals)
+
+
+def all_known(true_tally: Tally, mechanism: Gaussian) -> tuple[pa.Table, NDArray[np.int64]]:
+    """Every public group with its noisy total; a group nobody is in has noise on 0."""
+    groups: list[pa.RecordBatch] = []
+    totals: list[NDArray[np.int64]] = []
+    for batch in true_tally.batches(ordered=False):
+        groups.append(batch.drop_columns([TOTAL]))
+        totals.append(mechanism.draw(_totals(batch)))
+    return _together(true_tally, groups, totals)
+
+
+def _totals(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    return np.asarray(batch.column(TOTAL), np.int64)
+
+
+def _together(
+    true_tally: Tally, groups: list[pa.RecordBatch], totals: list[NDArray[np.int64]]
+) -> tuple[pa.Table, NDArray[np.int64]]:
+    schema = pa.schema([field for field in true_tally.schema if field.name != TOTAL])
+    empty = np.zeros(0, np.int64)
+    return pa.Table.from_batches(groups, schema), np.concatenate([empty, *totals])
+
+
+def with_error_bars(
+    groups: pa.Table, noisy_totals: NDArray[np.int64], scale: int, sd: float, half_width: float
+) -> pa.Table:
+    """Rows sorted by group: count, low, high and sd, in users.
+
+    Order of arrival says something about the table, so it never survives.
+    """
+    noisy_counts = noisy_totals / scale
+    names = groups.column_names
+    table = groups
+    for name, values in (
+        ("count", np.rint(noisy_counts).astype(np.int64)),
+        ("low", np.floor(noisy_counts - half_width / scale).astype(np.int64)),
+        ("high", np.ceil(noisy_counts + half_width / scale).astype(np.int64)),
+        ("sd", np.full(len(noisy_totals), sd / scale)),
+    ):
+        table = table.append_column(name, pa.array(values))
+    order = pc.sort_indices(table, [(name, "ascending", "at_end") for name in names])
+    return table.take(order).combine_chunks()

@@ -1,0 +1,73 @@
+"""The one door: charge, then read, then draw, then store, then release.
+
+Nothing else in headcount reads private rows and nothing else shows a result. A crash between any
+two steps wastes the charge; it cannot undo it, and it cannot show a result that was not paid for.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headcount.errors import EngineError
+from headcount.releases.release import Release
+from headcount.releases.request import Request
+
+if TYPE_CHECKING:
+    from headcount.ledger.ledger import Ledger
+    from headcount.privacy.event import Event
+    from headcount.privacy.neighbours import Neighbours
+
+log = logging.getLogger("headcount")
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a verb hands to the door: the price, and a function that reads and draws.
+
+    ``read_and_draw`` takes a fresh secret key and the number of the ledger entry.
+    """
+
+    request: Request
+    event: Event
+    neighbours: Neighbours
+    read_and_draw: Callable[[bytes, int], Release]
+
+
+def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) -> Release:
+    """Perform one release, or show again what the same key and request released before."""
+    progress("charging the ledger")
+    charge = ledger.charge(
+        account,
+        key=key,
+        request_hash=work.request.hash,
+        verb=work.request.verb,
+        event=work.event,
+        neighbours=work.neighbours,
+    )
+    if charge.result is not None:
+        log.info("entry %d of account %r: shown again, no charge", charge.sequence, account)
+        return Release.from_bytes(charge.result)
+    log.info("entry %d of account %r: charged", charge.sequence, account)
+    progress("reading the table")
+    release = _withholding_engine_errors(work, charge.sequence)
+    progress("storing the result")
+    return Release.from_bytes(ledger.store_result(charge.sequence, release.to_bytes()))
+
+
+def _withholding_engine_errors(work: Work, sequence: int) -> Release:
+    # After the first read an exception may quote private rows, in its text or in its cause.
+    # Raising outside the handler leaves no link to it.
+    release = None
+    try:
+        release = work.read_and_draw(secrets.token_bytes(32), sequence)
+    except Exception:
+        log.warning("entry %d: the engine failed; what it reported is withheld", sequence)
+    if release is None:
+        raise EngineError
+    return release

@@ -1,0 +1,131 @@
+"""What to count by: columns as they are, times cut to a calendar unit, numbers cut into bins.
+
+Written without any engine, so that ``headcount.truncate`` and ``headcount.bins`` cost nothing to
+import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from headcount.errors import UsageError
+
+UNITS = ("year", "quarter", "month", "week", "day", "hour")
+MAX_WIDTH_DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """A date or time column, cut down to the start of its calendar unit in UTC."""
+
+    column: str
+    to: str
+
+    def __post_init__(self) -> None:
+        if self.to not in UNITS:
+            raise UsageError(
+                f"A time can be cut to {', '.join(UNITS)}, not to {self.to!r}. "
+                f"Write headcount.truncate({self.column!r}, 'day'). Nothing was charged."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.column}:{self.to}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A number column, cut into bins of one width: bin ``k`` holds ``k*width <= x < (k+1)*width``.
+
+    The width is kept as the decimal that was written. At most 15 digits, so that every engine
+    reads the same double from it.
+    """
+
+    column: str
+    width: Decimal
+
+    def __post_init__(self) -> None:
+        digits = len(self.width.as_tuple().digits)
+        if not Decimal("1e-9") <= self.width <= Decimal("1e9") or digits > MAX_WIDTH_DIGITS:
+            raise UsageError(
+                f"The width of a bin must be a number from 1e-9 to 1e9 with at most "
+                f"{MAX_WIDTH_DIGITS} digits, not {self.width}. Nothing was charged."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.column}:{self.width:f}"
+
+
+GroupBy = str | Truncate | Bins
+
+
+def truncate(column: str, to: str) -> Truncate:
+    """Count by a date or time column, cut to a year, quarter, month, week, day or hour."""
+    return Truncate(column, to)
+
+
+def bins(column: str, width: int | float | str | Decimal | Fraction) -> Bins:
+    """Count by a number column, cut into bins of the given width."""
+    try:
+        if isinstance(width, bool):
+            raise TypeError
+        if isinstance(width, Fraction):
+            number = Decimal(width.numerator) / Decimal(width.denominator)
+            if Fraction(number) != width:
+                raise ValueError
+        else:
+            number = Decimal(repr(width) if isinstance(width, float) else width)
+        if not number.is_finite():
+            raise ValueError
+    except (InvalidOperation, TypeError, ValueError):
+        raise UsageError(
+            f"The width of a bin must be a finite decimal number, not {width!r}. "
+            "Nothing was charged."
+        ) from None
+    return Bins(column, number)
+
+
+def parse_group(text: str) -> GroupBy:
+    """Read one group as a shell writes it: ``word``, ``time:month`` or ``price:10``.
+
+    Only a part after the last colon that is a calendar unit or a number is read as a cut; any
+    other colon belongs to the column's name.
+    """
+    column, colon, cut = text.rpartition(":")
+    if not colon or not column:
+        return text
+    if cut in UNITS:
+        return Truncate(column, cut)
+    try:
+        width = Decimal(cut)
+    except InvalidOperation:
+        return text
+    return bins(column, width)
+
+
+def as_groups(by: GroupBy | Sequence[GroupBy]) -> tuple[GroupBy, ...]:
+    """One group or several, as a tuple without repeated names."""
+    groups = (by,) if isinstance(by, str | Truncate | Bins) else tuple(by)
+    if not groups:
+        raise UsageError("Say what to count by: one column or several. Nothing was charged.")
+    for group in groups:
+        if not isinstance(group, str | Truncate | Bins):
+            raise UsageError(
+                "A group is a column's name, headcount.truncate(...) or headcount.bins(...), "
+                f"not a {type(group).__name__}. Nothing was charged."
+            )
+    names = [column_of(group) for group in groups]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"The column {name!r} appears twice in what to count by; the result would have "
+                "two columns of that name. Nothing was charged."
+            )
+    return groups
+
+
+def column_of(group: GroupBy) -> str:
+    """The column a group is read from, which is also its name in the result."""
+    return group if isinstance(group, str) else group.column

@@ -1,0 +1,56 @@
+"""What a column holds, in the words that refusals use."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """The kinds of column headcount tells apart."""
+
+    INTEGER = "integer"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIME = "time without a zone"
+    ZONED_TIME = "time with a zone"
+    FLOAT = "floating-point number"
+    DECIMAL = "decimal"
+    UUID = "uuid"
+    FOLDED_TEXT = "text under a collation that treats different texts as equal"
+    OTHER = "other"
+
+
+MAX_DECIMAL_DIGITS = 15
+"""Decimals of more digits do not fit a double, and engines round them differently."""
+
+
+def kind_of(dtype: Any) -> Kind:
+    """The kind of an Ibis type."""
+    if dtype.is_boolean():
+        return Kind.BOOLEAN
+    if dtype.is_integer():
+        # Unsigned 64-bit numbers do not fit the signed 64 bits every engine has.
+        return Kind.OTHER if str(dtype).strip("!") == "uint64" else Kind.INTEGER
+    if dtype.is_floating():
+        return Kind.FLOAT
+    if dtype.is_decimal():
+        fits = dtype.precision is not None and dtype.precision <= MAX_DECIMAL_DIGITS
+        return Kind.DECIMAL if fits else Kind.OTHER
+    if dtype.is_uuid():
+        return Kind.UUID
+    if dtype.is_json():
+        return Kind.OTHER
+    if dtype.is_string():
+        return Kind.TEXT
+    if dtype.is_date():
+        return Kind.DATE
+    if dtype.is_timestamp():
+        return Kind.ZONED_TIME if dtype.timezone else Kind.TIME
+    return Kind.OTHER
+
+
+def kinds_of(expr: Any) -> dict[str, Kind]:
+    """The kind of every column of an Ibis table expression."""
+    return {name: kind_of(dtype) for name, dtype in expr.schema().items()}

@@ -1,0 +1,157 @@
+"""Spark: the distributed engine. Only the finished tally leaves the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from headcount.errors import UsageError
+from headcount.tables.engine import builtin, cast_always, cast_batches, withheld
+from headcount.tables.kinds import Kind, kinds_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Microseconds since 1970 of the years 1 to 9999, outside which intervals overflow.
+FIRST_MICROSECOND = -62_135_596_800_000_000
+LAST_MICROSECOND = 253_402_300_799_999_999
+
+
+class SparkEngine:
+    """Runs plans on one Spark session."""
+
+    name = "spark"
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.session = connection._session
+
+    def kinds(self, expr: Any) -> Mapping[str, Kind]:
+        """What each column holds; Ibis does not tell Spark's two kinds of time apart."""
+        from pyspark.sql import types
+
+        kinds = kinds_of(expr)
+        try:
+            fields = self.session.sql(self.connection.compile(expr)).schema.fields
+        except Exception:
+            raise UsageError(
+                "Spark cannot read this table. Nothing was read and nothing was charged."
+            ) from None
+        for field in fields:
+            if isinstance(field.dataType, types.TimestampType):
+                kinds[field.name] = Kind.ZONED_TIME
+            elif getattr(field.dataType, "collationId", 0) != 0:
+                kinds[field.name] = Kind.FOLDED_TEXT
+        return kinds
+
+    def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Run the query and collect it as Arrow; ``toArrow`` keeps the order of the query."""
+        with withheld():
+            self.connection._register_in_memory_tables(expr)
+            table = self.session.sql(self.connection.compile(expr)).toArrow()
+            yield from cast_batches(iter(table.to_batches()), schema)
+
+    def relation(self, table: pa.Table) -> Any:
+        """A view in the session that runs the query."""
+        name = f"headcount_{token_hex(8)}"
+        rows = self.session.createDataFrame(table, schema=_spark_schema(table.schema))
+        rows.createOrReplaceTempView(name)
+        return self.connection.table(name)
+
+    def sha256_hex(self, text: Any) -> Any:
+        """SHA-256, as DuckDB and Spark spell it."""
+        return text.hexdigest("sha256")
+
+    def hash_order(self, text: Any) -> Any:
+        """The first 60 bits as an integer."""
+        import ibis
+
+        convert = builtin("conv", ("string", "int32", "int32"), "string")
+        digits = self.sha256_hex(text).left(15)
+        return cast_always(convert(digits, ibis.literal(16), ibis.literal(10)), "int64")
+
+    def nfc(self, text: Any) -> Any:
+        """Normal form C from the ICU library that Spark ships; plain ASCII is left alone."""
+        import ibis
+
+        n_bytes = builtin("octet_length", ("string",), "int64")(text)
+        call = builtin("reflect", ("string", "string", "string", "boolean"), "string")
+        composed = call(
+            ibis.literal("com.ibm.icu.text.Normalizer"),
+            ibis.literal("compose"),
+            text,
+            ibis.literal(False),
+        )
+        return ibis.cases((n_bytes == text.length(), text), else_=composed)
+
+    def sort_key(self, value: Any) -> Any:
+        """Spark compares text by its bytes."""
+        return value
+
+    def in_utc(self, time: Any) -> Any:
+        """The clock in UTC, from the microseconds since 1970.
+
+        Spark's own conversions pass through the session's zone, where an hour of each year is
+        missing and another comes twice.
+        """
+        import ibis
+
+        micros = builtin("unix_micros", ("timestamp",), "int64")(time)
+        micros = ibis.cases((micros.between(FIRST_MICROSECOND, LAST_MICROSECOND), micros))
+        rest = builtin("pmod", ("int64", "int64"), "int64")(
+            micros, ibis.literal(1_000_000, "int64")
+        )
+        seconds = builtin("unix_seconds", ("timestamp",), "int64")(time)
+        # A fraction spelled as text is exact; a division of decimals is not always.
+        digits = rest.cast("string").lpad(6, "0")
+        fraction = cast_always(ibis.literal("0.").concat(digits), "decimal(18, 6)")
+        start = self.moment(datetime(1970, 1, 1))
+        inside = ibis.cases((rest.notnull(), cast_always(seconds, "decimal(18, 6)")))
+        return start + _interval(0, inside) + _interval(0, fraction)
+
+    def moment(self, time: datetime) -> Any:
+        """A constant time without a zone."""
+        import ibis
+
+        return builtin("to_timestamp_ntz", ("string",), "timestamp")(
+            ibis.literal(time.isoformat(sep=" "))
+        )
+
+    def truncate(self, time: Any, to: str) -> Any:
+        """Cut a time by Spark's calendar, through dates, which have no zone."""
+        import ibis
+
+        if to == "hour":
+            part = builtin("date_part", ("string", "timestamp"), "decimal(8, 6)")
+            minutes = builtin("minute", ("timestamp",), "int32")(time)
+            return time - _interval(minutes, part(ibis.literal("SECOND"), time))
+        day = cast_always(time, "date")
+        if to == "day":
+            return day
+        return builtin("trunc", ("date", "string"), "date")(day, ibis.literal(to.upper()))
+
+
+def _interval(minutes: Any, seconds: Any) -> Any:
+    import ibis
+
+    make = builtin(
+        "make_dt_interval", ("int32", "int32", "int32", "decimal(18, 6)"), "interval('s')"
+    )
+    zero = ibis.literal(0, "int32")
+    return make(zero, zero, zero if isinstance(minutes, int) else minutes, seconds)
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    import pyarrow as pa
+    from pyspark.sql import types
+
+    kinds = {
+        pa.int64(): types.LongType(),
+        pa.string(): types.StringType(),
+        pa.bool_(): types.BooleanType(),
+        pa.date32(): types.DateType(),
+        pa.timestamp("us"): types.TimestampNTZType(),
+    }
+    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in schema])

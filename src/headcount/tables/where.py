@@ -1,0 +1,159 @@
+"""``where="country = 'SE' and age >= 18"``: a small, closed language for choosing rows.
+
+Whatever can fail on a value, or look beyond one row, is refused before anything is read: no
+functions, no arithmetic, no casts, no other tables. A constant must fit its column's kind by the
+schema alone, so the engine never converts a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+from uuid import UUID
+
+from headcount.errors import SchemaError, UsageError
+from headcount.tables.engine import Engine, double
+from headcount.tables.kinds import Kind
+
+ALLOWED = (
+    "A where clause may compare the table's own columns with constants (=, <>, <, <=, >, >=, in, "
+    "between, is null) and join comparisons with and, or, not. Nothing was read and nothing was "
+    "charged."
+)
+COMPARISONS = {"EQ": eq, "NEQ": ne, "LT": lt, "LTE": le, "GT": gt, "GTE": ge}
+MIRRORED = {"EQ": "EQ", "NEQ": "NEQ", "LT": "GT", "LTE": "GTE", "GT": "LT", "GTE": "LTE"}
+UNORDERED = (Kind.TEXT, Kind.BOOLEAN, Kind.UUID)
+INT64 = range(-(1 << 63), 1 << 63)
+
+
+def parse_where(text: str, expr: Any, kinds: Mapping[str, Kind], engine: Engine) -> Any:
+    """The clause as a condition on the table's rows."""
+    import sqlglot
+
+    try:
+        trees = sqlglot.parse(text)
+    except sqlglot.errors.SqlglotError:
+        raise UsageError(f"The where clause is not well formed. {ALLOWED}") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise UsageError(f"The where clause must be one condition. {ALLOWED}")
+    try:
+        return _Reader(expr, kinds, engine).condition(trees[0])
+    except RecursionError:
+        raise UsageError(f"The where clause is nested too deeply. {ALLOWED}") from None
+
+
+class _Reader:
+    def __init__(self, expr: Any, kinds: Mapping[str, Kind], engine: Engine) -> None:
+        self.expr, self.kinds, self.engine = expr, kinds, engine
+
+    def condition(self, tree: Any) -> Any:
+        name = type(tree).__name__
+        if name == "Paren":
+            return self.condition(tree.this)
+        if name == "And":
+            return self.condition(tree.this) & self.condition(tree.expression)
+        if name == "Or":
+            return self.condition(tree.this) | self.condition(tree.expression)
+        if name == "Not":
+            return ~self.condition(tree.this)
+        if name in COMPARISONS:
+            return self.comparison(name, tree.this, tree.expression)
+        if name == "In" and tree.expressions and not _extra(tree, {"this", "expressions"}):
+            column = self.column(tree.this)
+            return self.value(column).isin([self.constant(column, x) for x in tree.expressions])
+        if name == "Between" and not _extra(tree, {"this", "low", "high"}):
+            low = self.comparison("GTE", tree.this, tree.args["low"])
+            return low & self.comparison("LTE", tree.this, tree.args["high"])
+        if name == "Is" and type(tree.expression).__name__ == "Null":
+            return self.expr[self.column(tree.this)].isnull()
+        raise UsageError(f"The where clause uses something that is not allowed. {ALLOWED}")
+
+    def comparison(self, name: str, left: Any, right: Any) -> Any:
+        if type(left).__name__ != "Column":
+            name, left, right = MIRRORED[name], right, left
+        column = self.column(left)
+        kind = self.kinds[column]
+        if kind in UNORDERED and name not in ("EQ", "NEQ"):
+            raise SchemaError(
+                f"The column {column!r} holds {kind}, which can be tested with =, <> and in but "
+                "has no order that all engines share. Nothing was read and nothing was charged."
+            )
+        return COMPARISONS[name](self.value(column), self.constant(column, right))
+
+    def column(self, tree: Any) -> str:
+        if type(tree).__name__ != "Column" or _extra(tree, {"this"}):
+            raise UsageError(f"The where clause compares something else than a column. {ALLOWED}")
+        name = str(tree.this.this)
+        if name not in self.kinds:
+            raise SchemaError(
+                f"The where clause names the column {name!r}, which the table does not have. "
+                f"Its columns are {', '.join(self.kinds)}. Nothing was read and nothing was "
+                "charged."
+            )
+        return name
+
+    def value(self, column: str) -> Any:
+        value, kind = self.expr[column], self.kinds[column]
+        if kind is Kind.ZONED_TIME:
+            return self.engine.in_utc(value)
+        return value.cast("float64") if kind in (Kind.FLOAT, Kind.DECIMAL) else value
+
+    def constant(self, column: str, tree: Any) -> Any:
+        """The constant, in the column's own kind."""
+        import ibis
+
+        kind, name = self.kinds[column], type(tree).__name__
+        negative = name == "Neg"
+        if negative:
+            tree, name = tree.this, type(tree.this).__name__
+        refusal = SchemaError(
+            f"The where clause compares the column {column!r}, which holds {kind}, with a constant "
+            f"that does not fit it. {ALLOWED}"
+        )
+        if name == "Boolean" and kind is Kind.BOOLEAN and not negative:
+            return ibis.literal(bool(tree.this))
+        if name != "Literal" or (negative and tree.is_string):
+            raise refusal
+        text = str(tree.this)
+        try:
+            if tree.is_string:
+                return self.from_text(kind, text)
+            return _from_number(kind, -Decimal(text) if negative else Decimal(text))
+        except (ValueError, InvalidOperation):
+            raise refusal from None
+
+    def from_text(self, kind: Kind, text: str) -> Any:
+        import ibis
+
+        if kind is Kind.TEXT:
+            return ibis.literal(text)
+        if kind is Kind.UUID:
+            return ibis.literal(UUID(text))
+        if kind is Kind.DATE:
+            return ibis.literal(date.fromisoformat(text))
+        if kind in (Kind.TIME, Kind.ZONED_TIME):
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is not None:
+                if kind is Kind.TIME:
+                    raise ValueError
+                moment = moment.astimezone(UTC).replace(tzinfo=None)
+            return self.engine.moment(moment)
+        raise ValueError
+
+
+def _from_number(kind: Kind, number: Decimal) -> Any:
+    import ibis
+
+    if kind is Kind.INTEGER and number == number.to_integral_value() and int(number) in INT64:
+        return ibis.literal(int(number), "int64")
+    # 15 digits make the same double on every engine.
+    if kind in (Kind.FLOAT, Kind.DECIMAL) and len(number.as_tuple().digits) <= 15:
+        return double(float(number))
+    raise ValueError
+
+
+def _extra(tree: Any, known: set[str]) -> bool:
+    return any(value for name, value in tree.args.items() if name not in known)

@@ -1,0 +1,138 @@
+"""Rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import headcount
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "headcount"
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def test_public_names_are_these_and_sorted() -> None:
+    assert headcount.__all__ == [
+        "Budget",
+        "BudgetError",
+        "EngineError",
+        "HeadcountError",
+        "KeyReusedError",
+        "LedgerError",
+        "MissingExtraError",
+        "NoAccountError",
+        "SchemaError",
+        "UsageError",
+        "__version__",
+        "bins",
+        "open",
+        "truncate",
+    ]
+    assert all(hasattr(headcount, name) for name in headcount.__all__)
+
+
+def test_import_loads_no_engine_and_is_fast() -> None:
+    code = (
+        "import sys, time; started = time.process_time(); import headcount; "
+        "took = time.process_time() - started; import json; "
+        "print(json.dumps([took, sorted({m.split('.')[0] for m in sys.modules})]))"
+    )
+    tries = []
+    for _ in range(3):
+        ran = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        took, modules = json.loads(ran.stdout)
+        tries.append(took)
+    heavy = {"ibis", "duckdb", "pyspark", "pyarrow", "pandas", "polars", "sqlalchemy", "numpy"}
+    assert not heavy & set(modules)
+    assert min(tries) < 0.3
+
+
+def test_version_is_said_the_same_twice() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == headcount.__version__
+
+
+def test_an_undeclared_folder_breaks_the_layers(tmp_path: Path) -> None:
+    shutil.copytree(SOURCE, tmp_path / "src" / "headcount")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+
+    def lint() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(tmp_path / "src"), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert lint().returncode == 0, lint().stdout
+    (tmp_path / "src" / "headcount" / "utils").mkdir()
+    (tmp_path / "src" / "headcount" / "utils" / "__init__.py").write_text('"""Planted."""\n')
+    broken = lint()
+    assert broken.returncode != 0
+    assert "utils" in broken.stdout
+
+
+def test_no_path_of_a_machine_and_no_registry_is_tracked() -> None:
+    # Spelled in pieces, so that this file does not hold what it looks for.
+    machine = re.compile("/(" + "|".join(["wor" + "k", "roo" + "t", "hom" + "e/[a-z]+"]) + ")/")
+    registry = re.compile("pypi" + r"\.org|python" + "hosted")
+    for path in tracked():
+        if path.suffix in {".parquet", ".png"} or path.parts[-2:] == (".ci", "run"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert not registry.search(text), path
+        if path.suffix != ".lock":
+            assert not machine.search(text.replace("/home/0000", "")), path
+
+
+def test_source_files_are_small() -> None:
+    for path in tracked("src/*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+
+
+def test_every_package_and_module_says_what_it_is_for() -> None:
+    for path in tracked("src/*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith('"""'), path
+        assert "TODO" not in text, path
+
+
+def test_the_command_line_reference_is_up_to_date() -> None:
+    where = ROOT / "scripts" / "cli_reference.py"
+    spec = importlib.util.spec_from_file_location("cli_reference", where)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run: just reference"
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_between_pages_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
