@@ -122,6 +122,20 @@ def test_threads_never_get_the_same_word() -> None:
     assert len(everything) == len(set(everything)) == 8 * 500 * 3
 
 
+def test_stream_is_used_under_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    entropy = OsEntropy()
+    plain = OsEntropy._stream
+    seen = []
+
+    def watched(self: OsEntropy) -> object:
+        seen.append(self._lock.locked())
+        return plain(self)
+
+    monkeypatch.setattr(OsEntropy, "_stream", watched)
+    entropy.words(5)
+    assert seen == [True]
+
+
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_copies_are_refused(duplicate: object) -> None:
     assert callable(duplicate)

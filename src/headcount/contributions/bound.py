@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headcount.contributions.arithmetic import exact_weight
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.groups import USER, group_rows
 from headcount.contributions.keep import N_GROUPS, groups_per_user, keep, kept_of_heavy
 from headcount.errors import UsageError
 from headcount.privacy.bounds import Bounds
 from headcount.tables import GroupBy, UserTable
-from headcount.tables.engine import double
 
 MIN_KEY_BYTES = 16
 
@@ -72,18 +72,3 @@ def _weighted(grouped: Any, pairs: Any, bounds: Bounds, key: bytes) -> Any:
     heavy = kept_of_heavy(grouped, pairs, heavy_users, bounds.max_groups, key)
     weight = ibis.literal(bounds.weight(bounds.max_groups), "int64")
     return light.union(heavy.select(*grouped.columns, **{VALUE: weight}))
-
-
-def exact_weight(n_groups: Any, bounds: Bounds) -> Any:
-    """``floor(scale * sqrt(full_groups / m))`` in the engine, exactly [B1].
-
-    The double is within one of the true floor; two integer comparisons settle which it is. The
-    limits on :class:`Bounds` keep every product below 2**62.
-    """
-    m = n_groups.cast("int64")
-    ratio = double(bounds.full_groups) / m.cast("float64")
-    near = (ratio.sqrt() * double(bounds.scale)).floor().cast("int64")
-    most = bounds.full_groups * bounds.scale**2
-    too_high = (near * near * m > most).cast("int64")
-    too_low = ((near + 1) * (near + 1) * m <= most).cast("int64")
-    return near - too_high + too_low

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from headcount.contributions.arithmetic import floor_ratio
 from headcount.contributions.bound import check_key
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.groups import INDEX, USER, WEIGHT, Grouped, group_rows
@@ -26,7 +27,7 @@ N_ROWS = "hc_n_rows"
 NORM = "hc_norm"
 MAX_VALUE_BITS = 31
 MAX_NORM_BITS = 52
-BELOW_ONE = 1 - 2.0**-49
+MARGIN = 1 << 49
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +128,6 @@ def clip_weighted_l2(
     return _l2(grouped, weighted, limits, max_l2_squared, largest=largest)
 
 
-def floor_ratio(numerator: Any, denominator: Any) -> Any:
-    """``floor(n / d)`` of integers, exactly; engines disagree on what ``//`` of integers is.
-
-    With a quotient below 2**31 the double is within one of it, and products stay below 2**62.
-    """
-    near = (numerator.cast("float64") / denominator.cast("float64")).floor().cast("int64")
-    too_high = (near * denominator > numerator).cast("int64")
-    too_low = ((near + 1) * denominator <= numerator).cast("int64")
-    return near - too_high + too_low
-
-
 def _values(grouped: Grouped, limits: Limits, key: bytes) -> Any:
     import ibis
 
@@ -160,8 +150,10 @@ def _l2(
     value = values[N_ROWS]
     norms = values.group_by(USER).agg(**{NORM: cast_always((value * value).sum(), "int64")})
     joined = values.left_join(norms.filter(norms[NORM] > max_l2_squared), USER)
+    # 1 - 2**-49 from two integers, since engines may read a long decimal differently.
+    margin = double(MARGIN - 1) / double(MARGIN)
     ratio = (double(max_l2_squared) / joined[NORM].cast("float64")).sqrt()
-    shrunk = joined[N_ROWS].cast("float64") * ratio * double(scale) * double(BELOW_ONE)
+    shrunk = joined[N_ROWS].cast("float64") * ratio * double(scale) * margin
     expr = _either(joined, grouped, joined[N_ROWS] * scale, shrunk.floor().cast("int64"))
     squared = min(max_l2_squared * scale**2, l0 * linf**2)
     l1 = min(l0 * linf, math.isqrt(l0 * squared))

@@ -33,7 +33,6 @@ from headcount.privacy.exact import exp_bracket, positive, sqrt_bracket
 TABLE_SIGMA_SQUARED = 1 << 20
 MAX_SIGMA = (1 << 40) - 1
 MARGIN = 2.0**-32
-FAR = 32
 ROUND = 1 << 17
 
 
@@ -118,21 +117,22 @@ def keep(
     """Toss the coin of every proposal, each with exactly its probability [P6].
 
     The exponent is computed in float64 from ``|y|``, the rounded centre ``c = sigma**2 / t`` and
-    the rounded ``2 sigma**2``. For ``|y| <= 32 sigma`` (else the coin is left open), with
-    ``u = 2**-53``: ``|y|`` below 2**53 is exact and ``c <= sigma``, so the difference is off by at
-    most ``u (c + 33 sigma) <= 34 u sigma``; squared and divided, the exponent is off by at most
+    the rounded ``2 sigma**2``. First let ``|y| <= 32 sigma``, and ``u = 2**-53``: ``|y|`` below
+    2**53 is exact and ``c <= sigma``, so the difference is off by at most
+    ``u (c + 33 sigma) <= 34 u sigma``; squared and divided, the exponent is off by at most
     ``33 * 34 u`` plus four relative roundings of a value below ``33**2 / 2``, in all below
     ``2**13 u = 2**-40``. ``exp(-x)`` moves by no more than its argument, an exponential good to
     2**20 units in the last place adds ``2**-33``, the word's conversion ``2**-53``. The sum is
-    below ``MARGIN = 2**-32``, so a word farther than that from the float is decided by it.
+    below ``MARGIN = 2**-32``, so a word farther than that from the float is decided by it. Beyond
+    32 sigma the real and the computed exponent are both above 400, so both chances are below
+    ``2**-500`` and as near to each other.
     """
     words = entropy.words(len(proposed))
     distance = np.abs(proposed).astype(np.float64)
     chance = np.exp(-((distance - float(sigma_squared / scale)) ** 2) / float(2 * sigma_squared))
     gap = chance - words.astype(np.float64) * 2.0**-64
     kept: npt.NDArray[np.bool_] = gap > 0
-    far = FAR * math.isqrt(math.floor(sigma_squared))
-    for at in np.flatnonzero((np.abs(gap) <= MARGIN) | (distance > far)):
+    for at in np.flatnonzero(np.abs(gap) <= MARGIN):
         kept[at] = keep_exactly(
             int(proposed[at]), sigma_squared, scale, words[at : at + 1], entropy
         )

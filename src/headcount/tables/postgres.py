@@ -118,7 +118,7 @@ class PostgresEngine:
 
         n_bytes = builtin("octet_length", ("string",), "int64")(text)
         composed = builtin("normalize", ("string",), "string")(text)
-        return ibis.cases((n_bytes == text.length(), text), else_=composed)
+        return ibis.cases((text.isnull() | (n_bytes == text.length()), text), else_=composed)
 
     def sort_key(self, value: Any) -> Any:
         """Bytes, since a collation may sort text in any order."""

@@ -84,7 +84,7 @@ class SparkEngine:
             text,
             ibis.literal(False),
         )
-        return ibis.cases((n_bytes == text.length(), text), else_=composed)
+        return ibis.cases((text.isnull() | (n_bytes == text.length()), text), else_=composed)
 
     def sort_key(self, value: Any) -> Any:
         """Spark compares text by its bytes."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pytest
 
 from headcount.noise.entropy import OsEntropy
-from headcount.noise.selection import Selection, select, selection_law
+from headcount.noise.selection import MARGIN, Selection, select, selection_law
 from headcount.noise.uniform import LazyUniform
 
 CASES = [
@@ -79,6 +81,23 @@ def test_floats_agree_with_integers(n: int, script: type[Any]) -> None:
     drawn = choice.draw(60, script(tuple(words.tolist())))
     exactly = [choice._draw_exactly(LazyUniform(entropy, head=int(word))) for word in words]
     assert drawn.tolist() == exactly
+
+
+@pytest.mark.parametrize("rate", ["1/50", "1/3", "2"])
+def test_words_next_to_a_share_fall_on_the_right_side(rate: str, script: type[Any]) -> None:
+    """Just outside the margin floats decide, just inside integers do; both must be right."""
+    scores = [(7 * i) % 23 for i in range(40)]
+    choice = Selection(np.array(scores), Fraction(rate))
+    with localcontext(prec=60):
+        shares = list(accumulate(decimal_law(scores, Fraction(rate))))[:-1]
+        thresholds = [int(share * 2**64) for share in shares]
+    margin = int(MARGIN * len(scores) * 2**64)
+    for offset in (1, margin // 2, margin * 5 // 4):
+        near = [threshold + side for threshold in thresholds for side in (-offset, offset)]
+        words = [word for word in near if 0 < word < 2**64 - 1 and word not in thresholds]
+        assert len(words) > 20
+        drawn = choice.draw(len(words), script(tuple(words)))
+        assert drawn.tolist() == [bisect_right(thresholds, word) for word in words]
 
 
 @pytest.mark.parametrize("first", [True, False])

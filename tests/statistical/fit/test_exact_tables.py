@@ -6,7 +6,7 @@ tables are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -30,19 +30,28 @@ DIGITS = [
 RESIDUAL = Fraction(1, 10**12)
 
 
-def decimal_law(
-    weight: Callable[[int], Decimal], values: range, two_sided: bool
-) -> dict[int, Decimal]:
-    weights = {}
-    for k in values:
-        weights[k] = weight(k)
-        if weights[k] < Decimal("1e-45"):
+def decimal_law(weights: Iterable[Decimal], two_sided: bool) -> dict[int, Decimal]:
+    law = {}
+    for k, weight in enumerate(weights):
+        law[k] = weight
+        if weight < Decimal("1e-45"):
             break
-    total = sum(weights.values())
+    total = sum(law.values())
     if two_sided:
-        total = 2 * total - weights[0]
-        weights |= {-k: weights[k] for k in weights}
-    return {k: value / total for k, value in weights.items()}
+        total = 2 * total - law[0]
+        law |= {-k: law[k] for k in law}
+    return {k: weight / total for k, weight in law.items()}
+
+
+def geometric(rate: Decimal, count: int | None = None) -> Iterator[Decimal]:
+    ratio, weight = (-rate).exp(), Decimal(1)
+    for _ in range(count or 10**6):
+        yield weight
+        weight *= ratio
+
+
+def gaussian(rate: Decimal) -> Iterator[Decimal]:
+    return ((-k * k * rate).exp() for k in range(10**6))
 
 
 def as_decimal(value: Fraction) -> Decimal:
@@ -64,7 +73,7 @@ def assert_table_is(table: InversionTable, law: dict[int, Decimal]) -> None:
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_laplace_table_is_the_law(scale: Fraction) -> None:
     with localcontext(prec=60):
-        law = decimal_law(lambda k: (-k / as_decimal(scale)).exp(), range(10**6), True)
+        law = decimal_law(geometric(as_decimal(1 / scale)), two_sided=True)
         (table,) = DiscreteLaplace(scale).tables()
         assert_table_is(table, law)
 
@@ -72,23 +81,20 @@ def test_laplace_table_is_the_law(scale: Fraction) -> None:
 @pytest.mark.parametrize("sigma", SCALES, ids=str)
 def test_gaussian_table_is_the_law(sigma: Fraction) -> None:
     with localcontext(prec=60):
-        twice = as_decimal(2 * sigma**2)
-        law = decimal_law(lambda k: (-k * k / twice).exp(), range(10**6), True)
+        law = decimal_law(gaussian(as_decimal(1 / (2 * sigma**2))), two_sided=True)
         assert_table_is(DiscreteGaussian(sigma**2).table(), law)
 
 
 @pytest.mark.parametrize("digit", DIGITS, ids=lambda d: f"{float(d.first):.3g}-{d.count}")
 def test_digits_of_wide_laplace_are_truncated_geometric(digit: RatioLaw) -> None:
     with localcontext(prec=60):
-        first = as_decimal(digit.first)
-        values = range(digit.count or 10**6)
-        law = decimal_law(lambda k: (-k * first).exp(), values, False)
+        law = decimal_law(geometric(as_decimal(digit.first), digit.count), two_sided=False)
         assert_table_is(table_for(digit), law)
 
 
 def test_a_wrong_table_is_noticed() -> None:
     with localcontext(prec=60):
-        law = decimal_law(lambda k: (-k / Decimal(20)).exp(), range(10**6), True)
+        law = decimal_law(geometric(1 / Decimal(20)), two_sided=True)
         (table,) = DiscreteLaplace(Fraction(20) + Fraction(1, 10**15)).tables()
         with pytest.raises(AssertionError):
             assert_table_is(table, law)
@@ -135,10 +141,9 @@ def test_whole_coin_tree_of_narrow_words(
     masses, open_mass = tree_law(lambda e: int(table.draw(1, e)[0]), width, 1e-12)
     assert open_mass < RESIDUAL
     with localcontext(prec=60):
-        power = 2 if family == "gaussian" else 1
         decay = as_decimal(law.first)
-        values = range(law.count or 1000)
-        expected = decimal_law(lambda k: (-(k**power) * decay).exp(), values, law.two_sided)
+        listed = gaussian(decay) if family == "gaussian" else geometric(decay, law.count)
+        expected = decimal_law(listed, law.two_sided)
         for value, probability in expected.items():
             mass = as_decimal(masses.get(value, Fraction(0)))
             assert mass <= probability <= mass + as_decimal(open_mass) + Decimal("1e-40")

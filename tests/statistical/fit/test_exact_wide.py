@@ -124,7 +124,7 @@ def test_floats_agree_with_integers(sigma: Fraction, script: type[Any]) -> None:
     assert kept.tolist() == exactly
 
 
-def test_far_proposals_never_rest_on_floats(script: type[Any]) -> None:
+def test_far_proposals_keep_their_tiny_chance(script: type[Any]) -> None:
     sigma, scale = Fraction(2000), Fraction(2001)
     far = np.array([2000 * 40])
     assert not keep(far, sigma**2, scale, script((1,)))[0]
