@@ -92,7 +92,7 @@ bench-engine *args:
 
 # Build the documentation; warnings are errors
 docs:
-    {{ bin }}/mkdocs build --quiet --strict
+    {{ bin }}/zensical build --clean --strict
 
 # Write the command line reference anew
 reference:

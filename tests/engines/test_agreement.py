@@ -176,5 +176,5 @@ def test_a_failing_engine_says_one_fixed_sentence(loader, key):  # type: ignore[
 
 
 def test_a_missing_column_is_refused_by_name(loader):  # type: ignore[no-untyped-def]
-    with pytest.raises(UsageError, match="'nobody'.*user, item"):
+    with pytest.raises(UsageError, match=r"'nobody'.*user, item"):
         loader.open(pa.table({"user": ["a"], "item": ["x"]}), "plain2", user="nobody")
