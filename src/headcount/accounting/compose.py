@@ -13,6 +13,7 @@ from headcount.errors import LedgerError
 from headcount.privacy.event import (
     Composed,
     Event,
+    Filtered,
     GaussianNoise,
     GaussianThreshold,
     LaplaceNoise,
@@ -43,6 +44,8 @@ def cost(event: Event) -> Zcdp:
             return bounded_range_cost(epsilon)
         case GaussianThreshold(l2_squared=distance, sigma_squared=variance, delta=delta):
             return Zcdp(distance / (2 * variance), delta)
+        case Filtered(rho=rho, delta=delta):
+            return Zcdp(rho, delta)
         case Composed(events=events):
             return total(cost(part) for part in events)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headcount.noise.entropy import Entropy
 
 
-_SYSTEM = OsEntropy()
+SYSTEM = OsEntropy()
 
 
 class Law(Protocol):
@@ -26,5 +26,5 @@ class Law(Protocol):
 
 def noisy(true_counts: NDArray[np.int64], law: Law, entropy: Entropy | None) -> NDArray[np.int64]:
     """Add one independent draw to each count; the entropy is the system's unless one is given."""
-    noise = law.draw(len(true_counts), entropy or _SYSTEM)
+    noise = law.draw(len(true_counts), entropy or SYSTEM)
     return add_saturating(true_counts, noise)

@@ -61,6 +61,15 @@ class GaussianThreshold:
 
 
 @dataclass(frozen=True, slots=True)
+class Filtered:
+    """Steps chosen one after the other under a filter that stops before ``rho`` and ``delta``."""
+
+    kind: ClassVar[str] = "filtered"
+    rho: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Composed:
     """Several events, each free to depend on what the earlier ones published."""
 
@@ -68,10 +77,11 @@ class Composed:
     events: tuple[Event, ...]
 
 
-Event = GaussianNoise | LaplaceNoise | Selection | GaussianThreshold | Composed
+Event = GaussianNoise | LaplaceNoise | Selection | GaussianThreshold | Filtered | Composed
 
 _KINDS: dict[str, type[Any]] = {
-    cls.kind: cls for cls in (GaussianNoise, LaplaceNoise, Selection, GaussianThreshold, Composed)
+    cls.kind: cls
+    for cls in (GaussianNoise, LaplaceNoise, Selection, GaussianThreshold, Filtered, Composed)
 }
 
 

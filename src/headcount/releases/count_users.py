@@ -6,29 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headcount.accounting.compose import cost
-from headcount.accounting.convert import spend_of, stated_epsilon
 from headcount.contributions.bound import bound as bound_contributions
 from headcount.contributions.groups import Grouped, group_rows
 from headcount.contributions.tally import Tally
-from headcount.errors import BudgetError
 from headcount.ledger.account import Account
-from headcount.ledger.ledger import refusal
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import to_record
-from headcount.privacy.guarantee import Guarantee
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
-from headcount.privacy.unit import User
-from headcount.releases.plan import Plan, check_affordable
-from headcount.releases.release import Facts, Release
+from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of, limit_for
+from headcount.releases.plan import Plan
+from headcount.releases.release import Release
 from headcount.releases.request import Request, spell_groups
 from headcount.releases.rows import all_known, found, with_error_bars
 from headcount.releases.run import Work
 from headcount.tables.by import as_groups
-from headcount.version import __version__
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-CONFIDENCE = 0.95
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
 
@@ -53,9 +46,7 @@ def plan_count_users(
     account = dataset.account
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
-    limit = account.left if spend is None else spend_of(spend, account.limit, account.stated_delta)
-    if limit.rho <= 0:
-        raise BudgetError(f"Nothing is left to spend in {account}. Nothing was read.")
+    limit = limit_for(account, spend)
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold
     if groups is None:
@@ -64,7 +55,7 @@ def plan_count_users(
     else:
         mechanism = Gaussian.calibrate(bounds.sensitivity(), Zcdp(limit.rho))
         method = "noise on every known group"
-    check_affordable(account, cost(mechanism.event), refusal(account, cost(mechanism.event)))
+    check_affordable(account, mechanism.event)
     count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, method)
     spelled = [str(part) for part in as_groups(by)]
     request = Request(
@@ -153,29 +144,15 @@ class _Count:
             self.mechanism.sd,
             self.mechanism.error_bound(CONFIDENCE),
         )
-        return Release(rows, self.facts(entry))
-
-    def facts(self, entry: int) -> Facts:
-        spend = cost(self.mechanism.event)
-        delta = self.account.stated_delta - self.account.limit.delta + spend.delta
-        guarantee = Guarantee(
-            unit=User(self.dataset.table.user),
-            neighbours=Neighbours.ADD_REMOVE,
-            spend=spend,
-            epsilon=stated_epsilon(spend, delta),
-            delta=delta,
-        )
-        return Facts(
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.mechanism.event,
             verb="count_users",
             method=self.method,
-            guarantee=str(guarantee),
-            rho=str(spend.rho),
-            delta=str(spend.delta),
             bounds=str(self.bounds),
             noise=self.noise,
-            confidence=CONFIDENCE,
-            account=self.account.name,
             entry=entry,
-            version=__version__,
             notes=(BAR, *self.grouped.rules),
         )
+        return Release(rows, facts)

@@ -51,5 +51,15 @@ class Dataset:
 
         return plan_count_users(self, by, groups=groups, bound=bound, spend=spend)
 
+    def profile(self, by: Any, *, spend: Budget | None = None) -> Plan:
+        """Plan a private histogram of how many groups users are in.
+
+        by:     a column, ``truncate(...)``, ``bins(...)``, or a list of these
+        spend:  what this release may cost; all that is left when not given
+        """
+        from headcount.releases.profile import plan_profile
+
+        return plan_profile(self, by, spend=spend)
+
     def __repr__(self) -> str:
         return f"<Dataset {self.source}, users in {self.table.user!r}, {self.account}>"

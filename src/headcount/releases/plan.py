@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from headcount.accounting.compose import cost
 from headcount.accounting.convert import epsilon_at, shown
-from headcount.errors import BudgetError
 from headcount.ledger.account import Account
 from headcount.privacy.spend import Zcdp
 from headcount.releases.run import Progress, Work, run
@@ -81,9 +80,3 @@ class Plan:
         return "\n".join(
             [f"Plan: {self.title}", *(f"  {name:<{width}}  {text}" for name, text in lines)]
         )
-
-
-def check_affordable(account: Account, spend: Zcdp, refusal: str) -> None:
-    """Refuse at plan time what the account cannot pay now; the ledger checks again at charge."""
-    if not spend <= account.left:
-        raise BudgetError(refusal)

@@ -1,0 +1,42 @@
+"""How many groups users are in: one cell per power of two, one user in one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headcount.contributions.groups import group_rows
+from headcount.contributions.keep import N_GROUPS, groups_per_user
+from headcount.tables import GroupBy, UserTable
+from headcount.tables.engine import cast_always
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CELLS = tuple(1 << power for power in range(21))
+"""Cell i holds users in more than CELLS[i-1] and at most CELLS[i] groups; the last has no end."""
+
+
+def users_per_cell(table: UserTable, by: GroupBy | Sequence[GroupBy]) -> NDArray[np.int64]:
+    """How many users are in each cell, before noise. [C1] A user adds one, to one cell.
+
+    Users in no group, and rows without a user, are in no cell.
+    """
+    import ibis
+    import numpy as np
+    import pyarrow as pa
+
+    per_user = groups_per_user(group_rows(table, by).rows.distinct())
+    n_groups = per_user[N_GROUPS]
+    cell = ibis.cases(
+        *((n_groups <= most, ibis.literal(i, "int64")) for i, most in enumerate(CELLS[:-1])),
+        else_=ibis.literal(len(CELLS) - 1, "int64"),
+    )
+    placed = per_user.select(hc_cell=cell)
+    counted: Any = placed.group_by("hc_cell").agg(hc_users=cast_always(placed.count(), "int64"))
+    schema = pa.schema({"hc_cell": pa.int64(), "hc_users": pa.int64()})
+    true_users = np.zeros(len(CELLS), np.int64)
+    for batch in table.engine.stream(counted, schema):
+        true_users[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
+    return true_users

@@ -1,0 +1,77 @@
+"""The facts of a release that every verb states the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headcount.accounting.compose import cost
+from headcount.accounting.convert import spend_of, stated_epsilon
+from headcount.errors import BudgetError
+from headcount.ledger.ledger import refusal
+from headcount.privacy.guarantee import Guarantee
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.unit import User
+from headcount.releases.release import Facts
+from headcount.version import __version__
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.privacy.budget import Budget
+    from headcount.privacy.event import Event
+    from headcount.privacy.spend import Zcdp
+    from headcount.releases.dataset import Dataset
+
+CONFIDENCE = 0.95
+
+
+def limit_for(account: Account, spend: Budget | None) -> Zcdp:
+    """What a release may cost: as asked, or all that is left."""
+    limit = account.left if spend is None else spend_of(spend, account.limit, account.stated_delta)
+    if limit.rho <= 0:
+        raise BudgetError(f"Nothing is left to spend in {account}. Nothing was read.")
+    return limit
+
+
+def check_affordable(account: Account, event: Event) -> None:
+    """Refuse at plan time what the account cannot pay now; the ledger checks again at charge."""
+    spend = cost(event)
+    if not spend <= account.left:
+        raise BudgetError(refusal(account, spend))
+
+
+def facts_of(
+    dataset: Dataset,
+    account: Account,
+    event: Event,
+    *,
+    verb: str,
+    method: str,
+    bounds: str,
+    noise: str,
+    entry: int,
+    notes: tuple[str, ...],
+) -> Facts:
+    """Everything public about one release."""
+    spend = cost(event)
+    delta = account.stated_delta - account.limit.delta + spend.delta
+    guarantee = Guarantee(
+        unit=User(dataset.table.user),
+        neighbours=Neighbours.ADD_REMOVE,
+        spend=spend,
+        epsilon=stated_epsilon(spend, delta),
+        delta=delta,
+    )
+    return Facts(
+        verb=verb,
+        method=method,
+        guarantee=str(guarantee),
+        rho=str(spend.rho),
+        delta=str(spend.delta),
+        bounds=bounds,
+        noise=noise,
+        confidence=CONFIDENCE,
+        account=account.name,
+        entry=entry,
+        version=__version__,
+        notes=notes,
+    )

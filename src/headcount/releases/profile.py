@@ -1,0 +1,106 @@
+"""``profile``: in how many groups users are, as a private histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from headcount.contributions.groups import group_rows
+from headcount.contributions.profile import CELLS, users_per_cell
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.privacy.event import to_record
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
+from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of, limit_for
+from headcount.releases.plan import Plan
+from headcount.releases.release import Release
+from headcount.releases.request import Request
+from headcount.releases.rows import with_error_bars
+from headcount.releases.run import Work
+from headcount.tables.by import as_groups
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+
+ONE_CELL = Sensitivity(l0=1, l1=Fraction(1), l2_squared=Fraction(1), linf=Fraction(1))
+METHOD = "noise on every cell of a histogram of groups per user"
+BOUNDS = "none is needed: a user is in one cell"
+
+
+def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | None) -> Plan:
+    """Plan a profile: cells are public, a user is in one of them, noise goes on all."""
+    account = dataset.account
+    rules = group_rows(dataset.table, by).rules
+    mechanism = Gaussian.calibrate(ONE_CELL, Zcdp(limit_for(account, spend).rho))
+    check_affordable(account, mechanism.event)
+    spelled = [str(part) for part in as_groups(by)]
+    request = Request(
+        verb="profile",
+        source=dataset.source,
+        user=dataset.table.user,
+        arguments=(
+            ("by", spelled),
+            ("where", dataset.where),
+            ("event", to_record(mechanism.event)),
+        ),
+    )
+    profile = _Profile(dataset, account, by, mechanism, rules)
+    return Plan(
+        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, profile.read_and_draw),
+        ledger=dataset.ledger,
+        account=account,
+        title=f"profile of users by {', '.join(spelled)}",
+        method=METHOD,
+        details=(
+            ("cells", f"{len(CELLS)}: in 1 group, 2, 3 to 4, 5 to 8, … and above {CELLS[-2]:,}"),
+            ("bound", BOUNDS),
+            ("noise", profile.noise),
+            ("rules", " ".join(rules)),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    dataset: Dataset
+    account: Account
+    by: Any
+    mechanism: Gaussian
+    rules: tuple[str, ...]
+
+    @property
+    def noise(self) -> str:
+        half_width = self.mechanism.error_bound(CONFIDENCE)
+        return (
+            f"discrete Gaussian, sd {self.mechanism.sd:.3g} users: "
+            f"{CONFIDENCE:.0%} of cells move by less than {half_width:.3g}"
+        )
+
+    def read_and_draw(self, _key: bytes, entry: int) -> Release:
+        noisy_users = self.mechanism.draw(users_per_cell(self.dataset.table, self.by))
+        cells = pa.table(
+            {
+                "at_least": pa.array([1, *(most + 1 for most in CELLS[:-1])], pa.int64()),
+                "at_most": pa.array([*CELLS[:-1], None], pa.int64()),
+            }
+        )
+        half_width = self.mechanism.error_bound(CONFIDENCE)
+        rows = with_error_bars(cells, noisy_users, 1, self.mechanism.sd, half_width)
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.mechanism.event,
+            verb="profile",
+            method=METHOD,
+            bounds=BOUNDS,
+            noise=self.noise,
+            entry=entry,
+            notes=self.rules,
+        )
+        return Release(rows, facts)
