@@ -57,6 +57,22 @@ test-statistical *args:
 test-engines *args:
     {{ bin }}/pytest -q tests/engines {{ args }}
 
+# Races, kills, crashes and tampering of the ledger on SQLite and PostgreSQL
+test-service *args:
+    {{ bin }}/pytest -q tests/service {{ args }}
+
+# The same at full size: hours
+test-service-long *args:
+    HEADCOUNT_LONG=1 {{ bin }}/pytest -q tests/service --timeout 14400 {{ args }}
+
+# Attack every mechanism and its mutants, as a user can
+audit *args:
+    {{ bin }}/headcount audit {{ args }}
+
+# Twenty passes: every mutant is flagged in each, no mechanism in any
+audit-repeat:
+    {{ bin }}/headcount audit --full --passes 20
+
 # Whole paths: the wheel, the README, crashes, side channels
 test-e2e *args:
     {{ bin }}/pytest -q tests/e2e {{ args }}
@@ -89,6 +105,10 @@ bench-noise *args:
 # Our release beside the bare engine; last line is JSON
 bench-engine *args:
     {{ bin }}/python benchmarks/engine.py {{ args }}
+
+# Charges beside a bare durable insert; last line is JSON
+bench-ledger *args:
+    {{ bin }}/python benchmarks/ledger.py {{ args }}
 
 # Build the documentation; warnings are errors
 docs:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,7 +72,7 @@ def shown_and_charged(folder: Path) -> tuple[set[str], set[str]]:
 
 
 def test_fifty_kills_never_show_what_was_not_charged(
-    folder: Path, programs: Programs, record_property: pytest.RecordProperty
+    folder: Path, programs: Programs, record_property: Callable[[str, object], None]
 ) -> None:
     for number in range(N_KILLS):
         stage = STAGES[number % len(STAGES)]

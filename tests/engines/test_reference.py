@@ -7,6 +7,7 @@ import math
 import unicodedata
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -85,7 +86,14 @@ def field(value: Any) -> str:
     return f"v{len(text)}:{text}"
 
 
-def kept_values(rows, groups_of, key, max_groups, max_rows=None, listed=None):  # type: ignore[no-untyped-def]
+def hashed(key: bytes, user: str, group: tuple[Any, ...]) -> str:
+    message = key.hex() + "|" + field(user) + "".join(map(field, group))
+    return hashlib.sha256(message.encode()).hexdigest()[:15]
+
+
+def kept_values(
+    rows: Any, groups_of: Any, key: Any, max_groups: Any, max_rows: Any = None, listed: Any = None
+) -> Any:
     """{user: {group: rows}}, at most max_groups each by keyed hash."""
     users: dict[str, dict[tuple[Any, ...], int]] = defaultdict(lambda: defaultdict(int))
     for row in rows:
@@ -94,24 +102,19 @@ def kept_values(rows, groups_of, key, max_groups, max_rows=None, listed=None):  
             users[row["user"]][group] += 1
     kept = {}
     for user, groups in users.items():
-        order = sorted(
-            groups,
-            key=lambda g, user=user: hashlib.sha256(
-                (key.hex() + "|" + field(user) + "".join(map(field, g))).encode()
-            ).hexdigest()[:15],
-        )
+        order = sorted(groups, key=partial(hashed, key, user))
         chosen = order if len(order) <= max_groups else order[:max_groups]
         kept[user] = {g: min(groups[g], max_rows or groups[g]) for g in chosen}
     return kept
 
 
-def summed(values, listed=None):  # type: ignore[no-untyped-def]
+def summed(values: Any, listed: Any = None) -> Any:
     totals = dict.fromkeys(listed or (), 0)
     for groups in values.values():
         for group, value in groups.items():
             totals[group] = totals.get(group, 0) + value
 
-    def order(item):  # type: ignore[no-untyped-def]
+    def order(item: Any) -> Any:
         return [(v is None, v.encode() if isinstance(v, str) else v or 0) for v in item[0]]
 
     return [(*group, total) for group, total in sorted(totals.items(), key=order)]
@@ -127,7 +130,7 @@ def binned(value: float | None, width: float) -> int | None:
     return 0 if 0 <= value < width else math.floor(value / width)
 
 
-def cut(value: datetime | None, to: str) -> Any:
+def cut(value: Any, to: str) -> Any:
     if value is None:
         return None
     if to == "hour":
@@ -139,7 +142,7 @@ def cut(value: datetime | None, to: str) -> Any:
     return day if to == "day" else day.replace(month=month, day=1)
 
 
-GROUPINGS = {
+GROUPINGS: dict[str, Any] = {
     "word": ("word", lambda r: (nfc(r["word"]),)),
     "integer": ("small", lambda r: (r["small"],)),
     "flag": ("flag", lambda r: (r["flag"],)),
@@ -163,7 +166,7 @@ GROUPINGS = {
 
 
 @pytest.fixture(scope="module")
-def nasty(loader):  # type: ignore[no-untyped-def]
+def nasty(loader: Any) -> Any:
     return lambda where=None: loader.open(
         pa.Table.from_pylist(ROWS, schema=SCHEMA), "nasty", user="user", where=where
     )
@@ -177,7 +180,9 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     ("name", "bounds"),
     [*((name, Bounds(3, 2, 10)) for name in GROUPINGS), ("several", Bounds(2, 2, 0))],
 )
-def test_counts_of_users_are_those_of_plain_python(name, bounds, nasty, key, tally_of):  # type: ignore[no-untyped-def]
+def test_counts_of_users_are_those_of_plain_python(
+    name: Any, bounds: Any, nasty: Any, key: Any, tally_of: Any
+) -> None:
     by, groups_of = GROUPINGS[name]
     kept = kept_values(ROWS, groups_of, key, bounds.max_groups)
     values = {u: {g: bounds.weight(len(gs)) for g in gs} for u, gs in kept.items()}
@@ -185,7 +190,9 @@ def test_counts_of_users_are_those_of_plain_python(name, bounds, nasty, key, tal
 
 
 @pytest.mark.parametrize("max_groups", [2, 100])
-def test_listed_groups_are_all_there_and_no_other(max_groups, nasty, key, tally_of):  # type: ignore[no-untyped-def]
+def test_listed_groups_are_all_there_and_no_other(
+    max_groups: Any, nasty: Any, key: Any, tally_of: Any
+) -> None:
     by, groups_of = GROUPINGS["several"]
     listed = [("e\u0301", 0, True), ("null", None, None), (None, None, None), ("none", 1, True),
               ("", 7, False), ("a", -3, True), ("Z", 2**62, None)]  # fmt: skip
@@ -198,16 +205,18 @@ def test_listed_groups_are_all_there_and_no_other(max_groups, nasty, key, tally_
 
 
 @pytest.mark.parametrize("bits", [0, 10])
-def test_clipped_rows_are_those_of_plain_python(bits, nasty, key, tally_of):  # type: ignore[no-untyped-def]
+def test_clipped_rows_are_those_of_plain_python(
+    bits: Any, nasty: Any, key: Any, tally_of: Any
+) -> None:
     by, groups_of = GROUPINGS["word"]
     limits, scale = Limits(max_rows=3, max_groups=8, lattice_bits=bits), 1 << bits
     kept = kept_values(ROWS, groups_of, key, 8, max_rows=3)
 
-    def l1(groups):  # type: ignore[no-untyped-def]
+    def l1(groups: Any) -> Any:
         total = sum(groups.values())
         return {g: n * scale * 5 // total if total > 5 else n * scale for g, n in groups.items()}
 
-    def l2(groups):  # type: ignore[no-untyped-def]
+    def l2(groups: Any) -> Any:
         norm = sum(n * n for n in groups.values())
         return {
             g: math.isqrt(n * n * 7 * scale**2 // norm) if norm > 7 else n * scale
@@ -225,7 +234,7 @@ def test_clipped_rows_are_those_of_plain_python(bits, nasty, key, tally_of):  # 
     assert [row[:-1] for row in clipped] == [row[:-1] for row in by_l2]
 
 
-def test_weighted_clip_is_that_of_plain_python(nasty, key, tally_of):  # type: ignore[no-untyped-def]
+def test_weighted_clip_is_that_of_plain_python(nasty: Any, key: Any, tally_of: Any) -> None:
     by, groups_of = GROUPINGS["word"]
     weights = {"plain": 1, "e\u0301": 5, None: 3, "null": 2, "absent": 9}
     normal = {(nfc(w),): weight for w, weight in weights.items()}
@@ -245,7 +254,7 @@ def test_weighted_clip_is_that_of_plain_python(nasty, key, tally_of):  # type: i
     assert rows_of(tally_of(clipped)) == summed(values, normal)
 
 
-WHERES = {
+WHERES: dict[str, Any] = {
     "flag = true and not small in (7, 0)": lambda r: r["flag"] and r["small"] not in (7, 0, None),
     "word <> 'it''s' and word is not null": lambda r: r["word"] not in ("it's", None),
     "price between -10 and 10": lambda r: r["price"] is not None and -10 <= r["price"] <= 10,
@@ -266,7 +275,9 @@ WHERES = {
 
 
 @pytest.mark.parametrize("where", WHERES)
-def test_where_chooses_the_rows_of_plain_python(where, nasty, key, tally_of):  # type: ignore[no-untyped-def]
+def test_where_chooses_the_rows_of_plain_python(
+    where: Any, nasty: Any, key: Any, tally_of: Any
+) -> None:
     by, groups_of = GROUPINGS["word"]
     kept = kept_values([r for r in ROWS if WHERES[where](r)], groups_of, key, 100)
     assert kept

@@ -32,13 +32,14 @@ KEY = b"a key of sixteen bytes or more"
 GROUPS = ["a", "b", "\u00e9", "e\u0301", "", "null", None, *(f"g{index}" for index in range(20))]
 LISTED = ["a", "\u00e9", None, "g1", "g2", "g3", "absent"]
 
-users = st.sampled_from([None, *"uvwx"])
+users = st.sampled_from([None, *"uv"])
 rows = st.lists(st.tuples(users, st.sampled_from(GROUPS)), max_size=60)
+# The victim is in many groups, often: that is where bounds bind.
 heavy = st.builds(
-    lambda user, n, times: [(user, group) for group in GROUPS[-n:]] * times,
-    st.sampled_from("uv"),
-    st.integers(1, 20),
-    st.integers(1, 4),
+    lambda first, n, times: [("u", group) for group in (GROUPS * 2)[first : first + n]] * times,
+    st.integers(0, len(GROUPS)),
+    st.integers(0, len(GROUPS)),
+    st.integers(1, 8),
 )
 tables = st.builds(lambda few, many: few + many, rows, heavy)
 
@@ -106,7 +107,7 @@ def test_one_user_moves_the_tally_by_at_most_the_sensitivity(kind: str, table: U
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
-    @given(data=tables, query=st.sampled_from(compiled), victim=st.sampled_from("uvwx"))
+    @given(data=tables, query=st.sampled_from(compiled), victim=st.sampled_from("uuv"))
     def check(data: list[tuple[Any, Any]], query: Compiled, victim: str) -> None:
         true_with = query.totals(data)
         true_without = query.totals([row for row in data if row[0] != victim])

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from headcount.errors import BudgetError, KeyReusedError, LedgerError, NoAccountError
+from headcount.errors import (
+    BudgetError,
+    KeyReusedError,
+    LedgerError,
+    NoAccountError,
+    UsageError,
+)
 from headcount.ledger.account import Charge
 from headcount.ledger.ledger import Ledger
 from headcount.privacy.budget import Budget
@@ -88,11 +96,13 @@ def test_a_charge_without_a_result_can_be_released_later(ledger: Ledger) -> None
 
 def test_budgets_do_not_change_and_survive_reopening(ledger: Ledger) -> None:
     charge(ledger, "k")
-    other = Ledger(ledger.path)
+    other = Ledger(ledger.address)
     assert other.open_account("web").spent == Zcdp("0.25")
     assert other.open_account("web", Budget(rho=1, delta=1e-6)).spent == Zcdp("0.25")
     with pytest.raises(LedgerError, match="opened with another budget"):
         other.open_account("web", Budget(rho=2, delta=1e-6))
+    with pytest.raises(LedgerError, match="opened with another budget"):
+        other.open_account("web", Budget(rho=1, delta=1e-5))
     with pytest.raises(LedgerError, match="cannot be used"):
         other.open_account("web", neighbours=Neighbours.REPLACE)
 
@@ -114,7 +124,7 @@ def test_what_is_not_a_ledger_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_the_database_itself_refuses_to_overspend(ledger: Ledger) -> None:
-    raw = sqlite3.connect(ledger.path)
+    raw = sqlite3.connect(ledger.address)
     with pytest.raises(sqlite3.IntegrityError):
         raw.execute("UPDATE accounts SET rho_spent = rho_limit + 1")
     assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -134,3 +144,99 @@ def test_what_is_left_is_told_as_the_epsilon_of_one_release(tmp_path: Path) -> N
     account = book.open_account("web", Budget(epsilon=1, delta=1e-6))
     assert 0.9999 < float(account.epsilon_left) <= 1
     assert str(account) == "account 'web': epsilon 0 of 1 spent at delta 1e-06 (add-remove)"
+
+
+def test_nobody_spends_more_than_their_quota_or_without_one(ledger: Ledger) -> None:
+    ledger.set_quota("web", "bob", Budget(rho="0.5"))
+    with pytest.raises(BudgetError, match="has quotas, and none for") as caught:
+        charge(ledger, "a")
+    assert "nothing was charged" in str(caught.value)
+    ledger.set_quota("web", ledger.analyst, Budget(rho="0.5"))
+    charge(ledger, "a")
+    charge(ledger, "b")
+    with pytest.raises(BudgetError, match=r"The quota of .* has epsilon 0 left"):
+        charge(ledger, "c")
+    assert ledger.account("web").spent == Zcdp("0.5")
+    ledger.set_quota("web", ledger.analyst, Budget(rho="0.75"))
+    charge(ledger, "c")
+    ledger.verify()
+
+
+def test_a_quota_counts_what_was_spent_before_it(ledger: Ledger) -> None:
+    charge(ledger, "a")
+    charge(ledger, "b")
+    with pytest.raises(UsageError, match="has spent epsilon"):
+        ledger.set_quota("web", ledger.analyst, Budget(rho="0.25"))
+    with pytest.raises(UsageError, match="more than account"):
+        ledger.set_quota("web", ledger.analyst, Budget(rho=2))
+    assert ledger.quotas("web") == []
+    quota = ledger.set_quota("web", ledger.analyst, Budget(rho="0.5"))
+    assert quota.spent == Zcdp("0.5")
+    with pytest.raises(BudgetError):
+        charge(ledger, "c")
+    ledger.verify()
+
+
+def test_a_source_belongs_to_one_account(ledger: Ledger) -> None:
+    ledger.open_account("web", covers=["/data/events.parquet"])
+    assert ledger.covering("/data/events.parquet") == "web"
+    with pytest.raises(LedgerError, match="belongs to account 'web'"):
+        ledger.open_account("more", Budget(rho=1), covers=["/new", "/data/events.parquet"])
+    assert [account.name for account in ledger.accounts()] == ["web"], "nothing was opened"
+    assert ledger.covering("/new") is None
+    assert ledger.covered_by("web") == ["/data/events.parquet"]
+
+
+@pytest.mark.parametrize("key", ["", "a\x00b", "\ud800", "x" * 2001])
+def test_keys_that_a_database_would_change_are_refused(ledger: Ledger, key: str) -> None:
+    with pytest.raises(UsageError, match="Nothing was charged"):
+        charge(ledger, key)
+
+
+def test_an_absurd_cost_is_refused_like_any_other(ledger: Ledger) -> None:
+    with pytest.raises(BudgetError):
+        charge(ledger, "k", GaussianNoise(Fraction(10**30), Fraction(1, 10**30)))
+    with pytest.raises(UsageError, match="too large"):
+        ledger.open_account("huge", Budget(rho=10**8))
+
+
+def test_a_forked_child_uses_connections_of_its_own(ledger: Ledger) -> None:
+    charge(ledger, "parent")
+    child = os.fork()
+    if child == 0:
+        charge(ledger, "child")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    charge(ledger, "parent again")
+    assert [entry.key for entry in ledger.entries("web")] == ["parent", "child", "parent again"]
+    ledger.verify()
+
+
+def test_threads_may_share_a_ledger(ledger: Ledger) -> None:
+    def take(number: int) -> bool:
+        try:
+            return charge(ledger, str(number)).is_new
+        except BudgetError:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(take, range(40))) == 4
+    ledger.verify()
+
+
+def test_entries_say_who_and_what(ledger: Ledger) -> None:
+    ledger.charge(
+        "web",
+        key="k",
+        request_hash="r",
+        verb="count_users",
+        event=QUARTER,
+        neighbours=Neighbours.ADD_REMOVE,
+        about={"by": "page", "user": "id"},
+    )
+    (entry,) = ledger.entries("web")
+    assert (entry.title, entry.analyst, entry.event) == (
+        "count_users by page",
+        ledger.analyst,
+        QUARTER,
+    )

@@ -8,9 +8,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
 if TYPE_CHECKING:
     from headcount.trials.trial import Outcome
@@ -25,8 +22,12 @@ def audit(
     as_json: bool = typer.Option(False, "--json", help="One JSON line per case, and one at last."),
     full: bool = typer.Option(False, "--full", help="Every scale, pair and epsilon: a minute."),
     mechanism: list[str] = typer.Option([], help="Only this mechanism. Repeat it."),
+    passes: int = typer.Option(1, min=1, help="How often to do it all over, with new samples."),
 ) -> None:
     """Attack every mechanism of this installation, and mutants of it that must be caught."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
     from headcount.errors import UsageError
     from headcount.trials.roll import MECHANISMS, trial_of
     from headcount.trials.session import hold, summary
@@ -44,20 +45,24 @@ def audit(
     outcomes: list[Outcome] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("auditing", total=sum(len(trial.cases) for trial in trials))
-        for outcome in hold(trials, effort):
+        n_cases = passes * sum(len(trial.cases) for trial in trials)
+        task = progress.add_task("auditing", total=n_cases)
+        for outcome in hold(passes * trials, effort):
             outcomes.append(outcome)
             progress.update(task, advance=1, description=outcome.mechanism)
             if as_json:
                 print(json.dumps(_record(outcome)))
-    result = summary(outcomes, effort, started)
+    result = summary(outcomes, effort, passes, started)
     if as_json:
         print(json.dumps(asdict(result)))
     else:
-        _show(outcomes)
+        last = len(outcomes) - len(outcomes) // passes
+        wrong = [outcome for outcome in outcomes[:last] if not outcome.is_as_it_should_be]
+        _show([*wrong, *outcomes[last:]])
         print(
             f"{result.mechanisms} mechanisms, {result.violations} violations; {result.mutants} "
-            f"mutants, {result.missed} missed; {result.findings} findings in {result.seconds} s."
+            f"mutants, {result.missed} missed; {result.findings} findings, {result.passes} "
+            f"{'pass' if passes == 1 else 'passes'}, {result.seconds} s."
         )
         print(MEANING)
     if not result.is_clean:
@@ -87,20 +92,20 @@ def _record(outcome: Outcome) -> dict[str, object]:
 
 
 def _show(outcomes: list[Outcome]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
-    for name in ("mechanism", "variant", "measure", "claimed", "found", "by", "verdict"):
-        table.add_column(name, justify="right" if name in ("claimed", "found") else "left")
+    for name in ("mechanism", "claimed", "found", "verdict"):
+        table.add_column(name)
     for outcome in outcomes:
-        worst = outcome.worst
+        worst, case = outcome.worst, outcome.case
         style = None if outcome.is_as_it_should_be else "bold red"
         table.add_row(
-            outcome.mechanism if not outcome.case.is_mutant else "",
-            outcome.case.name,
-            worst.measure,
-            f"{worst.claimed:.6g}",
-            f"{worst.found:.6g}",
-            str(worst.tier),
+            f"  mutant: {case.name}" if case.is_mutant else outcome.mechanism,
+            f"{worst.measure} {worst.claimed:.6g}",
+            f"{worst.found:.6g} ({worst.tier})",
             _verdict(outcome),
             style=style,
         )
-    Console().print(table)
+    Console().print(table, highlight=False)

@@ -1,13 +1,27 @@
-"""``headcount ledger``."""
+"""``headcount ledger``: open an account, look at it, file it, check it, take it along."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from headcount.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headcount.ledger.account import Account
+    from headcount.ledger.ledger import Ledger
+    from headcount.privacy.budget import Budget
+
 app = typer.Typer(
     help="The budget: what was spent, on what, and what is left.", no_args_is_help=True
+)
+
+WHERE = typer.Option(
+    None, help="The ledger's file, or postgresql://user@host/database. Default: HEADCOUNT_LEDGER."
 )
 
 
@@ -16,41 +30,157 @@ def top() -> None:
     """Look at the budget: what was spent, on what, and what is left."""
 
 
+def _ledger(address: str | None) -> Ledger:
+    from headcount.ledger.ledger import Ledger
+    from headcount.releases.open import default_ledger
+
+    return Ledger(address if address is not None else default_ledger())
+
+
+@app.command("open")
+def open_account(
+    account: str = typer.Argument(help="The dataset's name in the ledger."),
+    epsilon: str | None = typer.Option(None, help="The limit, as epsilon."),
+    rho: str | None = typer.Option(None, help="The limit, as rho. Give this or epsilon."),
+    delta: str = typer.Option("1e-6", help="The delta of the limit."),
+    neighbours: str = typer.Option("add-remove", help="add-remove or replace."),
+    quota: list[str] = typer.Option(
+        [], help="What one analyst may spend, as epsilon: ann=0.5. Repeat it."
+    ),
+    covers: list[str] = typer.Option(
+        [], help="A source whose people this account protects. Repeat it."
+    ),
+    ledger: str | None = WHERE,
+) -> None:
+    """Open an account, or add quotas and sources to an open one."""
+    from headcount.ledger.bar import text_bar
+    from headcount.privacy.budget import Budget
+    from headcount.privacy.neighbours import Neighbours
+    from headcount.releases.open import lineage
+
+    if neighbours not in list(Neighbours):
+        raise UsageError("neighbours must be add-remove or replace. Nothing was changed.")
+    budget = None
+    if epsilon is not None or rho is not None:
+        budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
+    shares = [_quota(text) for text in quota]
+    book = _ledger(ledger)
+    sources = [lineage(source) for source in covers]
+    opened = book.open_account(account, budget, Neighbours(neighbours), covers=sources)
+    for analyst, share in shares:
+        book.set_quota(account, analyst, share)
+    print(opened)
+    print(f"  {text_bar(opened)}")
+
+
+def _quota(text: str) -> tuple[str, Budget]:
+    from headcount.privacy.budget import Budget
+
+    analyst, _, epsilon = text.rpartition("=")
+    if not analyst:
+        raise UsageError("A quota is written analyst=epsilon, such as ann=0.5.")
+    return analyst, Budget(epsilon=epsilon)
+
+
 @app.command()
 def show(
-    ledger: Path | None = typer.Option(None, help="The ledger's file."),
     account: str | None = typer.Option(None, help="Only this account."),
+    ledger: str | None = WHERE,
 ) -> None:
-    """Show accounts and their entries."""
+    """Show the budget of each account, and who spent it, when, on which release."""
     from rich.console import Console
-    from rich.table import Table
 
-    from headcount.accounting.convert import shown
-    from headcount.ledger.ledger import Ledger
-    from headcount.releases.open import default_ledger_path
-
-    book = Ledger(ledger if ledger is not None else default_ledger_path())
+    book = _ledger(ledger)
     console = Console()
     accounts = book.accounts() if account is None else [book.account(account)]
     if not accounts:
         console.print("The ledger has no accounts yet.")
     for one in accounts:
-        console.print(str(one), highlight=False, soft_wrap=True)
-        console.print(f"  epsilon {shown(one.epsilon_left)} left for one release")
-        entries = book.entries(one.name)
-        if not entries:
-            continue
-        table = Table(box=None, pad_edge=False)
-        for name in ("entry", "charged", "verb", "rho", "delta", "result", "key"):
-            table.add_column(name)
-        for entry in entries:
-            table.add_row(
-                str(entry.sequence),
-                entry.charged_at,
-                entry.verb,
-                f"{float(entry.spend.rho):.4g}",
-                f"{float(entry.spend.delta):.3g}",
-                "stored" if entry.has_result else "none",
-                entry.key,
-            )
-        console.print(table)
+        _show(console, book, one)
+
+
+def _show(console: Console, book: Ledger, account: Account) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from headcount.accounting.convert import shown
+    from headcount.ledger.bar import percent, text_bar
+    from headcount.ledger.statement import epsilon_alone
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    say(str(account))
+    say(f"  {text_bar(account)} {percent(account)} spent")
+    say(f"  epsilon {shown(account.epsilon_left)} left for one release")
+    for quota in book.quotas(account.name):
+        spent, limit = (shown(epsilon_alone(account, part)) for part in (quota.spent, quota.limit))
+        say(f"  quota of {quota.analyst}: epsilon {spent} of {limit} spent")
+    for source in book.covered_by(account.name):
+        say(f"  covers {source}")
+    entries = book.entries(account.name)
+    if not entries:
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("entry", "charged", "analyst", "release", "epsilon", "delta", "result", "key"):
+        table.add_column(name)
+    for entry in entries:
+        table.add_row(
+            str(entry.sequence),
+            entry.charged_at,
+            escape(entry.analyst),
+            escape(entry.title),
+            shown(epsilon_alone(account, entry.spend)),
+            f"{float(entry.spend.delta):.3g}",
+            "stored" if entry.has_result else "none",
+            escape(entry.key),
+        )
+    console.print(table)
+
+
+@app.command()
+def statement(
+    account: str = typer.Argument(help="The dataset's name in the ledger."),
+    out: Path | None = typer.Option(None, help="Write here: .md or .html. Default: the screen."),
+    ledger: str | None = WHERE,
+) -> None:
+    """Write the account's privacy statement, a document to file."""
+    from headcount.ledger.statement import statement as written
+
+    ending = ".md" if out is None else out.suffix.lower()
+    if ending not in (".md", ".html"):
+        raise UsageError(f"{str(out)!r} must end in .md or .html.")
+    text = written(_ledger(ledger), account, as_html=ending == ".html")
+    if out is None:
+        print(text, end="")
+        return
+    out.write_text(text, encoding="utf-8")
+    print(f"Wrote {out}")
+
+
+@app.command()
+def verify(ledger: str | None = WHERE) -> None:
+    """Check every entry, sum and stored result. Exit code 4 if anything is wrong."""
+    book = _ledger(ledger)
+    history = book.verify()
+    print(f"The ledger {book.address} is as it was written.")
+    print(f"  {history.head.sequence} entries, each with the hash of the one before")
+    print(f"  {len(history.charges)} charges in {len(history.accounts)} accounts: sums agree")
+    print(f"  {len(history.results)} stored results: hashes agree")
+    print(f"  head {history.head.hash}")
+
+
+@app.command()
+def export(
+    out: Path | None = typer.Option(None, help="Write here. Default: the screen."),
+    ledger: str | None = WHERE,
+) -> None:
+    """Write the journal as JSON lines, with its hashes and without the results."""
+    import json
+
+    lines = "".join(json.dumps(entry) + "\n" for entry in _ledger(ledger).journal())
+    if out is None:
+        print(lines, end="")
+        return
+    out.write_text(lines, encoding="utf-8")
+    print(f"Wrote {out}")

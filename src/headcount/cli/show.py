@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -14,6 +15,21 @@ if TYPE_CHECKING:
 N_ROWS = 20
 
 
+def release_and_show(
+    plan: Plan, *, key: str | None, out: Path | None, plot: Path | None, only_plan: bool
+) -> None:
+    """Print the plan; unless only that was asked, release it, show it, and write it."""
+    print(plan)
+    if only_plan:
+        return
+    release = staged(plan, key)
+    rows(release)
+    if out is not None:
+        print(f"\nWrote {release.write(out)}")
+    if plot is not None:
+        print(f"\nDrew {release.plot(plot)}")
+
+
 def staged(plan: Plan, key: str | None) -> Release:
     """Release a plan, with the stage it is in on the screen."""
     console = Console(stderr=True)
@@ -24,7 +40,9 @@ def staged(plan: Plan, key: str | None) -> Release:
 def rows(release: Release) -> None:
     """The rows with the largest noisy counts; all of them are in the release."""
     table = release.to_arrow()
-    largest = table.sort_by([("count", "descending")]).slice(0, N_ROWS)
+    largest = table
+    if table.num_rows > N_ROWS + 5:
+        largest = table.sort_by([("count", "descending")]).slice(0, N_ROWS)
     screen = Table(box=None, pad_edge=False)
     for name in largest.column_names:
         screen.add_column(name, justify="left" if name not in NUMBERS else "right")
@@ -33,7 +51,7 @@ def rows(release: Release) -> None:
     console = Console()
     console.print()
     console.print(screen)
-    if table.num_rows > N_ROWS:
+    if largest.num_rows < table.num_rows:
         console.print(f"… the {N_ROWS} largest of {table.num_rows:,} rows")
     console.print(f"\n{release.guarantee}", highlight=False, soft_wrap=True)
     console.print(

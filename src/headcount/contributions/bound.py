@@ -34,7 +34,7 @@ def bound(
     check_key(key)
     grouped = group_rows(table, by, groups)
     bounds = replace(bounds, max_groups=grouped.most_groups(bounds.max_groups))
-    pairs = grouped.rows.distinct()
+    pairs = grouped.pairs()
     if bounds.full_groups >= bounds.max_groups:
         expr = keep(grouped, pairs, bounds.max_groups, key)
         constant = bounds.scale

@@ -85,18 +85,18 @@ class Tally:
         own = [f"hc_group_{index}" for index in range(len(grouped.names))]
         if grouped.listed is not None:
             return self._with_empty_groups(totals, own, ordered)
-        if ordered:
-            totals = totals.order_by(self._order(totals, own))
-        return totals.select(
+        named = totals.select(
             **{name: totals[column] for name, column in zip(self.group_names, own, strict=True)},
             **{TOTAL: totals[TOTAL]},
         )
+        # Last of all, since engines need not keep the order of a query within a query.
+        return named.order_by(self._order(named)) if ordered else named
 
-    def _order(self, totals: Any, own: list[str]) -> list[Any]:
+    def _order(self, named: Any) -> list[Any]:
         import ibis
 
         sort_key = self.contributions.grouped.table.engine.sort_key
-        return [ibis.asc(sort_key(totals[column]), nulls_first=False) for column in own]
+        return [ibis.asc(sort_key(named[name]), nulls_first=False) for name in self.group_names]
 
     def _with_empty_groups(self, totals: Any, own: list[str], ordered: bool) -> Any:
         listed = self.contributions.grouped.relation.left_join(totals, INDEX)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, shown, stated_epsilon
+from headcount.privacy.event import Event
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
@@ -66,8 +68,21 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """The part of an account's budget that one analyst may spend."""
+
+    account: str
+    analyst: str
+    limit: Zcdp
+    spent: Zcdp
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One charge: never changed and never removed."""
+    """One charge: never changed and never removed.
+
+    ``about`` is what was asked, as public words: the source, the user column, the arguments.
+    """
 
     sequence: int
     account: str
@@ -76,6 +91,20 @@ class Entry:
     spend: Zcdp
     charged_at: str
     has_result: bool
+    analyst: str
+    about: Mapping[str, str]
+    event: Event
+    neighbours: Neighbours
+
+    @property
+    def title(self) -> str:
+        """What was released, in a few words."""
+        words = [self.verb]
+        if "by" in self.about:
+            words.append(f"by {self.about['by']}")
+        if "where" in self.about:
+            words.append(f"where {self.about['where']}")
+        return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +114,37 @@ class Charge:
     sequence: int
     is_new: bool
     result: bytes | None
+
+
+def refusal(account: Account, spend: Zcdp) -> str:
+    """Why an account cannot pay, with what was asked and what is left."""
+    return (
+        f"Account {account.name!r} has {_has_and_needs(account, account.left, spend)}. "
+        "Nothing was read and nothing was charged."
+    )
+
+
+def quota_refusal(account: Account, analyst: str, quota: Quota | None, spend: Zcdp) -> str:
+    """Why an analyst may not spend this from an account that could pay."""
+    if quota is None:
+        return (
+            f"Account {account.name!r} has quotas, and none for {analyst!r}. Nothing was read and "
+            f"nothing was charged. Its owner can give one: headcount ledger open {account.name} "
+            f"--quota {analyst}=0.5"
+        )
+    left = Zcdp(quota.limit.rho - quota.spent.rho, quota.limit.delta - quota.spent.delta)
+    return (
+        f"The quota of {analyst!r} in account {account.name!r} has "
+        f"{_has_and_needs(account, left, spend)}. Nothing was read and nothing was charged."
+    )
+
+
+def _has_and_needs(account: Account, left: Zcdp, spend: Zcdp) -> str:
+    if spend.rho > left.rho:
+        at = account.stated_delta - account.limit.delta
+        has = f"epsilon {shown(epsilon_at(left.rho, at))} left"
+        needs = shown(epsilon_at(spend.rho, at))
+    else:
+        has = f"delta {float(left.delta):.3g} left for thresholds"
+        needs = f"{float(spend.delta):.3g}"
+    return f"{has}, this release needs {needs}"

@@ -1,4 +1,4 @@
-"""The ledger of one machine, in one SQLite file: accounts, charges, and what was released.
+"""The ledger: accounts, charges, and what was released, in a SQLite file or on PostgreSQL.
 
 Order matters more than anything else here. A charge is committed before data is read; a result is
 stored before it is shown; neither is ever taken back. A crash at any point may waste budget, and
@@ -7,124 +7,128 @@ never hands any out twice.
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
-from fractions import Fraction
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
 
 from headcount.accounting.compose import cost, cost_in_account
-from headcount.accounting.convert import epsilon_at, shown, zcdp_of
-from headcount.errors import BudgetError, KeyReusedError, LedgerError, NoAccountError
-from headcount.ledger.account import Account, Charge, Entry, from_units, units_up
-from headcount.ledger.store import accounts, entries, metadata, results, sqlite_engine
+from headcount.errors import LedgerError, NoAccountError
+from headcount.ledger import charging, opening, reading
+from headcount.ledger.account import Account, Charge, Entry, Quota, units_up
+from headcount.ledger.account import refusal as refusal
+from headcount.ledger.address import parse_address
+from headcount.ledger.connect import open_store, reason
+from headcount.ledger.heads import HeadFile, default_folder
+from headcount.ledger.journal import Head
+from headcount.ledger.migrate import bring_up_to_date
+from headcount.ledger.store import Writer
+from headcount.ledger.verify import History, check
+from headcount.ledger.words import LARGEST, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.spend import Zcdp
+
+T = TypeVar("T")
+WAITS = (0.1, 0.5, 2.0)
+UNKNOWN = (
+    "It is unknown whether this was written, so count it as spent. Nothing is released. Trying "
+    "again under the same key never charges twice."
+)
 
 
 class Ledger:
-    """Accounts and their charges. Safe to open from many processes of one machine at once."""
+    """Accounts and their charges. Safe to use from many processes at once.
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if not self.path.parent.is_dir():
-            raise LedgerError(
-                f"The folder of the ledger {str(self.path)!r} does not exist. Make it first."
-            )
-        self._engine = sqlite_engine(self.path)
+    address: the path of a file, for one machine; ``postgresql://user@host/database``, for a team
+    heads:   the folder that keeps the head of each ledger; ``HEADCOUNT_HEADS`` or the user's
+             settings folder when not given
+    """
+
+    def __init__(self, address: str | Path, *, heads: str | Path | None = None) -> None:
+        place = parse_address(address)
+        self.address = place.shown
+        self._store = open_store(place)
+        # Connections end with the ledger, not when the collector happens to find them.
+        weakref.finalize(self, self._store.engine.dispose)
+        self._heads = HeadFile(default_folder() if heads is None else Path(heads), place)
         try:
-            with self._engine.begin() as connection:
-                metadata.create_all(connection)
-        except SQLAlchemyError:
-            raise LedgerError(
-                f"{str(self.path)!r} is not a ledger that can be opened and written. Nothing was "
-                "charged. Check the path and its permissions."
-            ) from None
+            self._id = self._open()
+        except BaseException:
+            self._store.engine.dispose()
+            raise
+        # What never changes once an account is open: its limit, its neighbours, its delta.
+        self._known: dict[str, Account] = {}
+
+    def _open(self) -> str:
+        meaning = "It cannot be opened and written as a ledger. Nothing was charged."
+        self._guarded(lambda: bring_up_to_date(self._store), meaning, waits=())
+        self.analyst = storable(self._store.analyst(), "The analyst's name")
+        return self._guarded(lambda: self._check(full=False), meaning).head.ledger
 
     def open_account(
         self,
         name: str,
         budget: Budget | None = None,
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        covers: Sequence[str] = (),
     ) -> Account:
         """The account of this name; opened with ``budget`` if there is none yet.
 
-        A budget is a promise that was made: a different one for an open account is refused.
+        A budget is a promise that was made: a different one for an open account is refused. So is
+        a source in ``covers`` that belongs to another account: its people have a budget already.
         """
-        with self._engine.begin() as connection:
-            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).first()
-            if row is None:
-                if budget is None:
-                    raise NoAccountError(
-                        f"There is no account {name!r} in the ledger {str(self.path)!r}, and no "
-                        "budget to open it with. Give budget=hc.Budget(epsilon=1, delta=1e-6)."
-                    )
-                limit = zcdp_of(budget)
-                rho, delta = units_up(limit)
-                connection.execute(
-                    accounts.insert().values(
-                        name=name,
-                        neighbours=neighbours.value,
-                        stated_delta=str(budget.stated_delta),
-                        rho_limit=rho,
-                        delta_limit=delta,
-                    )
-                )
-                return Account(name, neighbours, limit, Zcdp(0), budget.stated_delta)
-            account = _account(row)
-        if account.neighbours is not neighbours:
-            raise LedgerError(
-                f"Account {name!r} was opened for {account.neighbours.sentence}; it cannot be used "
-                f"for {neighbours.sentence}. Nothing was charged."
+        storable(name, "The account's name")
+        for source in covers:
+            storable(source, "A source")
+        return self._write(
+            lambda writer: opening.open_account(
+                writer, self._id, self.analyst, name, budget, neighbours, covers
             )
-        if budget is not None and zcdp_of(budget) != account.limit:
-            raise LedgerError(
-                f"Account {name!r} was opened with another budget: {account}. A budget is a "
-                "promise and does not change. Leave budget out to use the account as it is."
-            )
-        return account
+        )
+
+    def set_quota(self, account: str, analyst: str, budget: Budget) -> Quota:
+        """Let one analyst spend up to ``budget`` of an account, and nobody without a quota."""
+        storable(analyst, "The analyst's name")
+        whole = self.account(account)
+        return self._write(
+            lambda writer: opening.set_quota(writer, self._id, self.analyst, whole, analyst, budget)
+        )
+
+    def covering(self, source: str) -> str | None:
+        """The account that a source belongs to, if any."""
+        found = self._read(lambda c: c.execute(reading.COVERING, {"source": source}).scalar())
+        return None if found is None else str(found)
+
+    def covered_by(self, account: str) -> list[str]:
+        """The sources that belong to an account."""
+        return self._read(lambda connection: reading.covered_by(connection, account))
 
     def account(self, name: str) -> Account:
         """The account of this name as it stands now."""
-        with self._engine.connect() as connection:
-            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).first()
+        row = self._read(lambda c: c.execute(reading.ACCOUNT, {"name": name}).first())
         if row is None:
-            raise NoAccountError(f"There is no account {name!r} in the ledger {str(self.path)!r}.")
-        return _account(row)
+            raise NoAccountError(f"There is no account {name!r} in the ledger {self.address!r}.")
+        return reading.account_from(row)
 
     def accounts(self) -> list[Account]:
         """All accounts, by name."""
-        with self._engine.connect() as connection:
-            rows = connection.execute(sa.select(accounts).order_by(accounts.c.name)).all()
-        return [_account(row) for row in rows]
+        return self._read(reading.all_accounts)
+
+    def quotas(self, account: str) -> list[Quota]:
+        """The quotas of an account, by analyst."""
+        return self._read(lambda connection: reading.quotas_of(connection, account))
 
     def entries(self, account: str) -> list[Entry]:
         """All charges of an account, oldest first."""
-        query = (
-            sa.select(entries, results.c.sequence.is_not(None).label("has_result"))
-            .select_from(entries.outerjoin(results, entries.c.sequence == results.c.sequence))
-            .where(entries.c.account == account)
-            .order_by(entries.c.sequence)
-        )
-        with self._engine.connect() as connection:
-            rows = connection.execute(query).all()
-        return [
-            Entry(
-                sequence=row.sequence,
-                account=row.account,
-                key=row.key,
-                verb=row.verb,
-                spend=from_units(row.rho, row.delta),
-                charged_at=row.charged_at,
-                has_result=bool(row.has_result),
-            )
-            for row in rows
-        ]
+        return self._read(lambda connection: reading.charges_of(connection, account))
+
+    def journal(self) -> list[dict[str, Any]]:
+        """Every entry of every kind, oldest first, with its hash."""
+        return self._read(lambda connection: list(reading.journal(connection)))
 
     def charge(
         self,
@@ -135,57 +139,32 @@ class Ledger:
         verb: str,
         event: Event,
         neighbours: Neighbours,
+        about: Mapping[str, str] | None = None,
     ) -> Charge:
         """Charge an event, or find the charge made before under the same key.
 
         The cost comes from the event's parameters and nothing else, so that neither it nor a
-        refusal can depend on data.
+        refusal can depend on data. ``about`` is kept for people: public words on what was asked.
         """
-        with self._engine.begin() as connection:
-            known = connection.execute(
-                sa.select(entries).where(entries.c.account == account, entries.c.key == key)
-            ).first()
-            if known is not None:
-                if known.request_hash != request_hash:
-                    raise KeyReusedError(
-                        f"The key {key!r} was used before in account {account!r} for a different "
-                        "request. Nothing was read and nothing was charged. Use a new key."
-                    )
-                return Charge(known.sequence, False, _stored(connection, known.sequence))
-            row = connection.execute(sa.select(accounts).where(accounts.c.name == account)).first()
-            if row is None:
-                raise NoAccountError(f"There is no account {account!r} in this ledger.")
-            here = _account(row)
-            spend = cost_in_account(cost(event), neighbours, here.neighbours)
-            rho, delta = units_up(spend)
-            taken = connection.execute(
-                accounts.update()
-                .where(
-                    accounts.c.name == account,
-                    accounts.c.rho_spent + rho <= accounts.c.rho_limit,
-                    accounts.c.delta_spent + delta <= accounts.c.delta_limit,
-                )
-                .values(
-                    rho_spent=accounts.c.rho_spent + rho,
-                    delta_spent=accounts.c.delta_spent + delta,
-                )
-            )
-            if taken.rowcount != 1:
-                raise BudgetError(refusal(here, spend))
-            made = connection.execute(
-                entries.insert().values(
-                    account=account,
-                    key=key,
-                    request_hash=request_hash,
-                    verb=verb,
-                    rho=rho,
-                    delta=delta,
-                    event=json.dumps(to_record(event), sort_keys=True),
-                    charged_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                )
-            )
-            (sequence,) = made.inserted_primary_key or (0,)
-        return Charge(int(sequence), True, None)
+        if account not in self._known:
+            self._known[account] = self.account(account)
+        here = self._known[account]
+        spend = cost_in_account(cost(event), neighbours, here.neighbours)
+        rho, delta = units_up(spend)
+        ask = charging.Ask(
+            account=here,
+            analyst=self.analyst,
+            key=storable(key, "The key"),
+            request_hash=request_hash,
+            verb=verb,
+            about=about or {},
+            event=to_record(event),
+            neighbours=neighbours.value,
+            spend=spend,
+            rho=min(rho, LARGEST),
+            delta=delta,
+        )
+        return self._write(lambda writer: charging.charge(writer, self._id, ask))
 
     def store_result(self, sequence: int, payload: bytes) -> bytes:
         """Keep what a charge is about to release, and return what may be shown.
@@ -193,44 +172,55 @@ class Ledger:
         If another process stored a result for the same charge first, that one is returned: a
         second draw of noise for one charge must never leave.
         """
-        with self._engine.begin() as connection:
-            stored = _stored(connection, sequence)
-            if stored is not None:
-                return stored
-            connection.execute(results.insert().values(sequence=sequence, payload=payload))
-        return payload
+        return self._write(
+            lambda writer: charging.store_result(writer, self._id, self.analyst, sequence, payload)
+        )
+
+    def verify(self) -> History:
+        """Check everything again: the journal, the accounts, the results, and the head outside."""
+        return self._guarded(lambda: self._check(full=True), "It cannot be read to its end.")
+
+    def _check(self, *, full: bool) -> History:
+        # The head first: what it says was committed before, so the view below must contain it.
+        seen = self._heads.read()
+        with self._store.reading() as connection:
+            history = check(self._store, connection, seen, full=full)
+        self._heads.advance(history.head)
+        return history
+
+    def _read(self, job: Callable[[sa.Connection], T]) -> T:
+        def read() -> T:
+            with self._store.reading() as connection:
+                return job(connection)
+
+        return self._guarded(read, "It cannot be read. Nothing was charged.")
+
+    def _write(self, job: Callable[[Writer], tuple[T, Head]]) -> T:
+        """Do one write transaction, then move the head outside, then return what may be shown."""
+
+        def write() -> tuple[T, Head]:
+            with self._store.writing() as writer:
+                return job(writer)
+
+        value, head = self._guarded(write, UNKNOWN)
+        self._heads.advance(head)
+        return value
+
+    def _guarded(self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS) -> T:
+        """Do a job; again when a connection was lost, since each finds out if it was done before.
+
+        What a driver says may hold the address with its password, or a stored payload, so it is
+        neither repeated nor linked to the error that is raised.
+        """
+        for wait in (*waits, None):
+            try:
+                return job()
+            except self._store.errors as error:
+                failed = reason(error)
+                if wait is None or not self._store.is_lost(error):
+                    break
+                time.sleep(wait)
+        raise LedgerError(f"The ledger {self.address!r}: {failed}. {meaning}")
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self.path)!r})"
-
-
-def refusal(account: Account, spend: Zcdp) -> str:
-    """Why an account cannot pay, with what was asked and what is left."""
-    if spend.rho > account.left.rho:
-        at = account.stated_delta - account.limit.delta
-        has = f"epsilon {shown(account.epsilon_left)} left"
-        needs = f"{shown(epsilon_at(spend.rho, at))}"
-    else:
-        has = f"delta {float(account.left.delta):.3g} left for thresholds"
-        needs = f"{float(spend.delta):.3g}"
-    return (
-        f"Account {account.name!r} has {has}, this release needs {needs}. "
-        "Nothing was read and nothing was charged."
-    )
-
-
-def _account(row: Any) -> Account:
-    return Account(
-        name=row.name,
-        neighbours=Neighbours(row.neighbours),
-        limit=from_units(row.rho_limit, row.delta_limit),
-        spent=from_units(row.rho_spent, row.delta_spent),
-        stated_delta=Fraction(row.stated_delta),
-    )
-
-
-def _stored(connection: sa.Connection, sequence: int) -> bytes | None:
-    payload: bytes | None = connection.execute(
-        sa.select(results.c.payload).where(results.c.sequence == sequence)
-    ).scalar()
-    return payload
+        return f"Ledger({self.address!r})"

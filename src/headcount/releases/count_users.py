@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.contributions.bound import bound as bound_contributions
 from headcount.contributions.groups import Grouped, group_rows
 from headcount.contributions.tally import Tally
+from headcount.errors import UsageError
 from headcount.ledger.account import Account
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
@@ -16,6 +17,7 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.releases.count_users_peel import plan_peel
 from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of, limit_for
 from headcount.releases.plan import Plan
 from headcount.releases.release import Release
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
+METHODS = ("auto", "threshold", "peel")
+PEEL_WITHIN = 0.10
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
 
@@ -40,6 +44,8 @@ def plan_count_users(
     *,
     groups: Sequence[Any] | None,
     bound: int | None,
+    within: float | None,
+    method: str,
     spend: Budget | None,
 ) -> Plan:
     """Decide method, bounds and noise from public facts and the spend alone."""
@@ -47,16 +53,26 @@ def plan_count_users(
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
     limit = limit_for(account, spend)
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    if method == "peel":
+        if groups is not None or bound is not None:
+            raise UsageError("method='peel' finds groups itself and has no bound; leave both out.")
+        return plan_peel(
+            dataset, by, grouped.rules, limit, PEEL_WITHIN if within is None else within
+        )
+    if within is not None:
+        raise UsageError("within= is the target of method='peel'; the other methods take a bound.")
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold
     if groups is None:
         mechanism = GaussianThreshold.calibrate(bounds, limit)
-        method = "noise and threshold on the groups that are found"
+        how = "noise and threshold on the groups that are found"
     else:
         mechanism = Gaussian.calibrate(bounds.sensitivity(), Zcdp(limit.rho))
-        method = "noise on every known group"
+        how = "noise on every known group"
     check_affordable(account, mechanism.event)
-    count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, method)
+    count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, how)
     spelled = [str(part) for part in as_groups(by)]
     request = Request(
         verb="count_users",
@@ -75,7 +91,7 @@ def plan_count_users(
         ledger=dataset.ledger,
         account=account,
         title=f"count users by {', '.join(spelled)}",
-        method=method,
+        method=how,
         details=count.details(),
     )
 

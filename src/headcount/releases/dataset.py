@@ -37,6 +37,8 @@ class Dataset:
         *,
         groups: Sequence[Any] | None = None,
         bound: int | None = None,
+        within: float | None = None,
+        method: str = "auto",
         spend: Budget | None = None,
     ) -> Plan:
         """Plan to count distinct users in each group. Nothing is read and nothing is spent.
@@ -45,11 +47,17 @@ class Dataset:
         groups:  the groups to count, when they are public; every one of them is released.
                  Without it, groups are found in the data and only large ones are released
         bound:   in how many groups a user counts fully; the plan prints the default
+        within:  the relative error to aim at, for ``method="peel"``: 0.10 by default
+        method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"peel"``
+                 needs no bound and measures the largest groups one by one, each only as well as
+                 its size asks for; ``"auto"`` is the threshold
         spend:   what this release may cost; all that is left when not given
         """
         from headcount.releases.count_users import plan_count_users
 
-        return plan_count_users(self, by, groups=groups, bound=bound, spend=spend)
+        return plan_count_users(
+            self, by, groups=groups, bound=bound, within=within, method=method, spend=spend
+        )
 
     def profile(self, by: Any, *, spend: Budget | None = None) -> Plan:
         """Plan a private histogram of how many groups users are in.

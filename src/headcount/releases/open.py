@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from headcount.releases.dataset import Dataset
 
 
-def default_ledger_path() -> Path:
+def default_ledger() -> str | Path:
     """Where the ledger is when nobody says: HEADCOUNT_LEDGER, or the user's data folder."""
     named = os.environ.get("HEADCOUNT_LEDGER")
     if named:
-        return Path(named)
+        return named
     data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     folder = Path(data_home) / "headcount"
     try:
@@ -46,23 +46,44 @@ def open(  # noqa: A001  hc.open reads as it should
              ``postgres://user@host/database?table=events``
     user:    the column that says whose row it is
     budget:  the limit, when the account is opened for the first time
-    ledger:  the ledger's file; ``HEADCOUNT_LEDGER`` or the user's data folder when not given
-    account: the dataset's name in the ledger; a path names itself. Copies and views of the same
-             people's data must share one account
+    ledger:  the ledger's file, or ``postgresql://user@host/database`` for a team's;
+             ``HEADCOUNT_LEDGER`` or the user's data folder when not given
+    account: the dataset's name in the ledger. A source keeps the account it was first opened
+             under, and a path that has none names itself. Copies and views of the same people's
+             data must share one account
     where:   a public condition on the table's own columns, such as ``country = 'SE'``
     """
     from headcount.ledger.ledger import Ledger
     from headcount.releases.dataset import Dataset
+    from headcount.tables.address import is_address
     from headcount.tables.user_table import open_table
 
-    if account is None:
-        if not isinstance(source, str | Path) or "://" in str(source):
-            raise UsageError(
-                "This source has no name of its own, and a budget belongs to a named dataset. "
-                "Give it one: account='web-events'."
-            )
-        account = str(Path(source).absolute())
+    named = isinstance(source, str | Path)
+    if account is None and not named:
+        raise _nameless()
     table = open_table(source, user=user, where=where)
-    book = Ledger(ledger if ledger is not None else default_ledger_path())
-    book.open_account(account, budget)
+    book = Ledger(ledger if ledger is not None else default_ledger())
+    if named and account is None:
+        account = book.covering(lineage(source))
+        if account is None and not is_address(str(source)):
+            account = str(Path(source).absolute())
+    if account is None:
+        raise _nameless()
+    book.open_account(account, budget, covers=[lineage(source)] if named else [])
     return Dataset(table, book, account, account, where)
+
+
+def lineage(source: str | Path) -> str:
+    """How a source is named in the ledger: where its data is, whatever leads there."""
+    from headcount.tables.address import is_address, parse_address
+
+    if is_address(str(source)):
+        return str(parse_address(str(source)))
+    return str(Path(source).resolve())
+
+
+def _nameless() -> UsageError:
+    return UsageError(
+        "This source has no name of its own, and a budget belongs to a named dataset. "
+        "Give it one: account='web-events'."
+    )

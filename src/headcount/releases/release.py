@@ -114,6 +114,12 @@ class Release:
             raise UsageError(f"{str(path)!r} must end in .parquet or .csv.")
         return writer(path)
 
+    def plot(self, path: str | Path) -> Path:
+        """Draw the rows with their error bars: .svg, .png or .html by the file's ending."""
+        from headcount.releases.chart import write_chart
+
+        return write_chart(self, path)
+
     def to_bytes(self) -> bytes:
         """The release as the ledger stores it."""
         import pyarrow as pa

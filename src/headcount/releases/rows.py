@@ -52,7 +52,11 @@ def _together(
 
 
 def with_error_bars(
-    groups: pa.Table, noisy_totals: NDArray[np.int64], scale: int, sd: float, half_width: float
+    groups: pa.Table,
+    noisy_totals: NDArray[np.int64] | NDArray[np.float64],
+    scale: int,
+    sd: float | NDArray[np.float64],
+    half_width: float | NDArray[np.float64],
 ) -> pa.Table:
     """Rows sorted by group: count, low, high and sd, in users.
 
@@ -65,7 +69,7 @@ def with_error_bars(
         ("count", np.rint(noisy_counts).astype(np.int64)),
         ("low", np.floor(noisy_counts - half_width / scale).astype(np.int64)),
         ("high", np.ceil(noisy_counts + half_width / scale).astype(np.int64)),
-        ("sd", np.full(len(noisy_totals), sd / scale)),
+        ("sd", np.broadcast_to(np.asarray(sd / scale, np.float64), noisy_counts.shape)),
     ):
         table = table.append_column(name, pa.array(values))
     order = pc.sort_indices(table, [(name, "ascending", "at_end") for name in names])

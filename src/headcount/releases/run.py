@@ -49,6 +49,7 @@ def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) 
         verb=work.request.verb,
         event=work.event,
         neighbours=work.neighbours,
+        about=_about(work.request),
     )
     if charge.result is not None:
         log.info("entry %d of account %r: shown again, no charge", charge.sequence, account)
@@ -58,6 +59,17 @@ def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) 
     release = _withholding_engine_errors(work, charge.sequence)
     progress("storing the result")
     return Release.from_bytes(ledger.store_result(charge.sequence, release.to_bytes()))
+
+
+def _about(request: Request) -> dict[str, str]:
+    """A request in words, for whoever reads the ledger; all of it is public."""
+    words = {name: _spelled(value) for name, value in request.arguments if value is not None}
+    words.pop("event", None)
+    return {"source": request.source, "user": request.user, **words}
+
+
+def _spelled(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _withholding_engine_errors(work: Work, sequence: int) -> Release:

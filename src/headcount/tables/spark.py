@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Microseconds since 1970 of the years 1 to 9999, outside which intervals overflow.
 FIRST_MICROSECOND = -62_135_596_800_000_000
 LAST_MICROSECOND = 253_402_300_799_999_999
+BY_BYTES = "UTF8_BINARY"
 
 
 class SparkEngine:
@@ -42,7 +43,7 @@ class SparkEngine:
         for field in fields:
             if isinstance(field.dataType, types.TimestampType):
                 kinds[field.name] = Kind.ZONED_TIME
-            elif getattr(field.dataType, "collationId", 0) != 0:
+            elif getattr(field.dataType, "collation", BY_BYTES) != BY_BYTES:
                 kinds[field.name] = Kind.FOLDED_TEXT
         return kinds
 

@@ -35,12 +35,11 @@ def parse_where(text: str, expr: Any, kinds: Mapping[str, Kind], engine: Engine)
 
     try:
         trees = sqlglot.parse(text)
+        if len(trees) != 1 or trees[0] is None:
+            raise UsageError(f"The where clause must be one condition. {ALLOWED}")
+        return _Reader(expr, kinds, engine).condition(trees[0])
     except sqlglot.errors.SqlglotError:
         raise UsageError(f"The where clause is not well formed. {ALLOWED}") from None
-    if len(trees) != 1 or trees[0] is None:
-        raise UsageError(f"The where clause must be one condition. {ALLOWED}")
-    try:
-        return _Reader(expr, kinds, engine).condition(trees[0])
     except RecursionError:
         raise UsageError(f"The where clause is nested too deeply. {ALLOWED}") from None
 
@@ -150,7 +149,8 @@ def _from_number(kind: Kind, number: Decimal) -> Any:
     if kind is Kind.INTEGER and number == number.to_integral_value() and int(number) in INT64:
         return ibis.literal(int(number), "int64")
     # 15 digits make the same double on every engine.
-    if kind in (Kind.FLOAT, Kind.DECIMAL) and len(number.as_tuple().digits) <= 15:
+    exact = len(number.as_tuple().digits) <= 15 and abs(number.adjusted()) <= 15
+    if kind in (Kind.FLOAT, Kind.DECIMAL) and exact:
         return double(float(number))
     raise ValueError
 

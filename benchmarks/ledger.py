@@ -1,0 +1,214 @@
+"""What a charge costs beside a bare durable insert, and whether anyone starves.
+
+On each store: one row inserted and flushed by the driver alone, and one charge, taken in turns by
+one process; then charges by 8 and by 32 processes at once. Ratios within one run, since disks
+differ and are noisy. A bare insert is one row of about the same size in a table of the same
+database with the same settings, committed before the next.
+
+``--quick`` takes under a minute. The last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import shutil
+import socket
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from headcount.ledger import postgres, sqlite  # noqa: F401  imported before any fork
+from headcount.ledger.ledger import Ledger
+from headcount.privacy.budget import Budget
+from headcount.privacy.event import GaussianNoise
+from headcount.privacy.neighbours import Neighbours
+
+POSTGRES = Path("/usr/lib/postgresql/15/bin")
+EVENT = GaussianNoise(Fraction(1), Fraction(50))
+FORK = multiprocessing.get_context("fork")
+ROW = "x" * 600
+
+
+def charger(address: str) -> Callable[[], object]:
+    """Charge once under a new key."""
+    ledger = Ledger(address)
+
+    def charge() -> object:
+        return ledger.charge(
+            "bench",
+            key=uuid.uuid4().hex,
+            request_hash="r" * 64,
+            verb="count_users",
+            event=EVENT,
+            neighbours=Neighbours.ADD_REMOVE,
+            about={"source": "events.parquet", "user": "user_id", "by": "page"},
+        )
+
+    return charge
+
+
+def bare_sqlite(address: str) -> Callable[[], object]:
+    """Insert one row into SQLite, flushed."""
+    raw = sqlite3.connect(address, isolation_level=None)
+    raw.execute("PRAGMA synchronous=FULL")
+    raw.execute("CREATE TABLE IF NOT EXISTS bare (key TEXT PRIMARY KEY, row TEXT)")
+    return lambda: raw.execute("INSERT INTO bare VALUES (?, ?)", (uuid.uuid4().hex, ROW))
+
+
+def bare_postgres(address: str) -> Callable[[], object]:
+    """Insert one row into PostgreSQL, flushed."""
+    raw = psycopg.connect(address, autocommit=True)
+    raw.execute("CREATE TABLE IF NOT EXISTS bare (key text PRIMARY KEY, row text)")
+    return lambda: raw.execute("INSERT INTO bare VALUES (%s, %s)", (uuid.uuid4().hex, ROW))
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long one call takes."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def one_process(charge: Callable[[], object], bare: Callable[[], object], n: int) -> Any:
+    """Latencies of a charge and of a bare insert, taken in turns."""
+    for _ in range(20):
+        charge()
+        bare()
+    pairs = [(seconds(charge), seconds(bare)) for _ in range(n)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def crowd(address: str, n: int, for_seconds: float) -> tuple[list[float], float]:
+    """Latencies of charges by ``n`` processes at once, and charges per second."""
+    gate, answers = FORK.Barrier(n), FORK.SimpleQueue()
+
+    def member() -> None:
+        charge = charger(address)
+        charge()
+        gate.wait()
+        until = time.perf_counter() + for_seconds
+        took = []
+        while time.perf_counter() < until:
+            took.append(seconds(charge))
+        answers.put(took)
+        os._exit(0)
+
+    members = [FORK.Process(target=member) for _ in range(n)]
+    for process in members:
+        process.start()
+    took = [each for _ in members for each in answers.get()]
+    for process in members:
+        process.join()
+    return took, len(took) / for_seconds
+
+
+def p99(latencies: list[float]) -> float:
+    """The 99th percentile."""
+    return sorted(latencies)[int(len(latencies) * 0.99)]
+
+
+def measure(
+    name: str, address: str, bare: Callable[[str], Callable[[], object]], scale: int
+) -> dict[str, float]:
+    """All figures of one store."""
+    ledger = Ledger(address)
+    ledger.open_account("bench", Budget(rho=10**6, delta=1e-6))
+    charges: list[float] = []
+    bares: list[float] = []
+    crowds: dict[int, tuple[list[float], float]] = {8: ([], 0.0), 32: ([], 0.0)}
+    rounds = 3
+    for _ in range(rounds):
+        one, plain = one_process(charger(address), bare(address), 100 * scale)
+        charges += one
+        bares += plain
+        for n, (seen, rate) in crowds.items():
+            took, now = crowd(address, n, 1.5 * scale)
+            crowds[n] = seen + took, rate + now / rounds
+    ledger.verify()
+    account, entries = ledger.account("bench"), ledger.entries("bench")
+    overspend = sum(entry.spend.rho for entry in entries) - account.spent.rho
+    median, floor = statistics.median(charges), statistics.median(bares)
+    figures: dict[str, float] = {
+        "overspend": float(abs(overspend)),
+        "bare_ms": floor * 1e3,
+        "one_ms": median * 1e3,
+        "one_over_bare": median / floor,
+        "one_p99_over_bare_p99": p99(charges) / p99(bares),
+        "per_second_1": 1 / statistics.mean(charges),
+    }
+    for n, (took, rate) in crowds.items():
+        figures[f"per_second_{n}"] = rate
+        figures[f"p99_{n}_ms"] = p99(took) * 1e3
+        figures[f"p99_{n}_over_median_1"] = p99(took) / median
+        figures[f"rate_{n}_over_bare"] = rate * floor
+    for key, value in figures.items():
+        print(f"  {name:9} {key:22} {value:10.3f}", flush=True)
+    return {key: round(value, 3) for key, value in figures.items()}
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """A PostgreSQL server of our own, with its settings as they come: everything is flushed."""
+    folder = Path(tempfile.mkdtemp(prefix="headcount-bench-"))
+    as_server = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+    if as_server:
+        shutil.chown(folder, "postgres")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+
+    def run(command: str, *arguments: str) -> None:
+        subprocess.run(
+            [*as_server, str(POSTGRES / command), "-D", str(folder / "data"), *arguments],
+            check=True,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+        )
+
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections=100"
+    run("initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+    run("pg_ctl", "-w", "-o", options, "-l", str(folder / "log"), "start")
+    try:
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        run("pg_ctl", "-w", "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    """Measure both stores and print the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--quick", action="store_true")
+    scale = 1 if options.parse_args().quick else 4
+    report: dict[str, Any] = {"overspend": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HEADCOUNT_HEADS"] = f"{folder}/heads"
+        report["sqlite"] = measure("sqlite", f"{folder}/ledger.db", bare_sqlite, scale)
+        if (POSTGRES / "initdb").exists():
+            with server() as address:
+                report["postgres"] = measure("postgres", address, bare_postgres, scale)
+        else:
+            print("  PostgreSQL 15 is not installed: only SQLite was measured")
+    stores = [report[name] for name in ("sqlite", "postgres") if name in report]
+    report["overspend"] = max(store["overspend"] for store in stores)
+    report["overspend"] = (
+        int(report["overspend"]) if report["overspend"] == 0 else report["overspend"]
+    )
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The head of each ledger, kept outside its database, on the machine that uses it.
+
+Whoever restores an old copy of a ledger hands its budget out a second time, and nothing inside the
+copy shows that. The head does: a small file that says how far the ledger had come. It only moves
+forward. Whoever can delete it can have a ledger accepted as if it were seen for the first time, so
+it is the machine owner's to protect.
+
+The file is two lines of JSON, written in turn. A write that a crash cut short spoils one line and
+leaves the other, which is an entry behind. Lines are not flushed to disk one by one: after a power
+failure the head may be some entries behind its ledger, which is harmless, and is never ahead.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headcount.errors import LedgerError
+from headcount.ledger.address import Address
+from headcount.ledger.journal import Head
+
+LINE = 512
+
+
+def default_folder() -> Path:
+    """Where heads are when nobody says: HEADCOUNT_HEADS, or beside the user's settings."""
+    named = os.environ.get("HEADCOUNT_HEADS")
+    if named:
+        return Path(named)
+    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(settings) / "headcount" / "heads"
+
+
+class HeadFile:
+    """The head of the ledger at one address, as this machine last saw it."""
+
+    def __init__(self, folder: Path, address: Address) -> None:
+        name = hashlib.sha256(address.shown.encode()).hexdigest()[:16]
+        # The name of the file or database too, so that a person finds the right one.
+        stem = "".join(c for c in Path(address.path).stem if c.isalnum() or c in "-_")[:40]
+        self.path = folder / f"{stem}-{name}.head"
+        self._address = address.shown
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            raise self._unusable() from None
+
+    def read(self) -> Head | None:
+        """The head as it was last written; nothing when this machine never saw the ledger."""
+        if not self.path.exists():
+            return None
+        with self._locked() as file:
+            return self._read(file)
+
+    def advance(self, head: Head) -> None:
+        """Move forward to ``head``, unless another process already came this far."""
+        with self._locked() as file:
+            seen = self._read(file)
+            if seen is not None and seen.ledger != head.ledger:
+                raise LedgerError(
+                    f"Another ledger was put in the place of {self._address!r} while it was in "
+                    "use. Nothing is shown. Charges that were made stay."
+                )
+            if seen is None or seen.sequence < head.sequence:
+                os.pwrite(file, self._line(head), LINE * (head.sequence % 2))
+                if seen is None:
+                    os.fsync(file)
+
+    def _line(self, head: Head) -> bytes:
+        record = {
+            "ledger": head.ledger,
+            "sequence": head.sequence,
+            "hash": head.hash,
+            "check": _check(head),
+            "address": self._address[-100:],
+        }
+        return json.dumps(record).encode().ljust(LINE - 1)[: LINE - 1] + b"\n"
+
+    def _read(self, file: int) -> Head | None:
+        text = os.pread(file, 2 * LINE, 0)
+        if not text:
+            return None
+        found = [_head(text[:LINE]), _head(text[LINE:])]
+        heads = [head for head in found if head is not None]
+        if not heads:
+            raise LedgerError(
+                f"The file {str(self.path)!r}, which says how far the ledger {self._address!r} had "
+                "come, cannot be read. Nothing was charged. If you know that the ledger is its "
+                "newest copy, remove the file."
+            )
+        return max(heads, key=lambda head: head.sequence)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                try:
+                    yield file
+                finally:
+                    fcntl.flock(file, fcntl.LOCK_UN)
+            finally:
+                os.close(file)
+        except OSError:
+            raise self._unusable() from None
+
+    def _unusable(self) -> LedgerError:
+        return LedgerError(
+            f"The ledger's head cannot be kept in {str(self.path.parent)!r}. Nothing is shown; a "
+            "charge that was made stays, and trying again under its key is free. Make the folder "
+            "writable, or name another with HEADCOUNT_HEADS."
+        )
+
+
+def _check(head: Head) -> str:
+    return hashlib.sha256(f"{head.ledger} {head.sequence} {head.hash}".encode()).hexdigest()[:16]
+
+
+def _head(line: bytes) -> Head | None:
+    try:
+        record = json.loads(line)
+        head = Head(str(record["ledger"]), int(record["sequence"]), str(record["hash"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+    return head if record.get("check") == _check(head) else None

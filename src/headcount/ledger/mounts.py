@@ -1,0 +1,47 @@
+"""Whether a path is on a network file system, where SQLite's locks and shared memory do not hold.
+
+Write-ahead logging needs memory that all writers share, which two machines do not have, and file
+locks that are honoured, which network file systems often only say they are.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# fmt: off
+NETWORK = frozenset(
+    {
+        "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs",
+        "fuse.ceph", "fuse.davfs", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs",
+        "fuse.goofys", "fuse.juicefs", "fuse.mfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs",
+        "fuse.vmhgfs-fuse", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
+        "ocfs2", "orangefs", "pvfs2", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs",
+        "vmhgfs",
+    }
+)
+# fmt: on
+TABLE = Path("/proc/mounts")
+
+
+def network_file_system(path: Path, table: str) -> str | None:
+    """The type of the network file system that holds ``path``, from a table of mounts."""
+    best, kind = -1, ""
+    for line in table.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[1]))
+        # A later mount on the same point covers the earlier one.
+        if (path == point or point in path.parents) and len(point.parts) >= best:
+            best, kind = len(point.parts), fields[2]
+    return kind if kind in NETWORK else None
+
+
+def mounted_over_network(path: Path) -> str | None:
+    """The same for this machine; nothing where the system keeps no such table."""
+    try:
+        table = TABLE.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    return network_file_system(path.resolve(), table)

@@ -1,0 +1,176 @@
+"""Accounts, their quotas, and the sources that they cover: written once, before anyone spends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from headcount.accounting.convert import shown, spend_of, zcdp_of
+from headcount.errors import LedgerError, NoAccountError, UsageError
+from headcount.ledger.account import Account, Quota, from_units
+from headcount.ledger.journal import (
+    CHARGE,
+    COVER,
+    LAST,
+    OPEN,
+    QUOTA,
+    Head,
+    append,
+    head_from,
+    is_kind,
+)
+from headcount.ledger.reading import ACCOUNT, COVERING, account_from
+from headcount.ledger.schema import accounts, covers, entries
+from headcount.ledger.store import Rows, Step, Writer
+from headcount.ledger.words import limit_units
+from headcount.privacy.budget import Budget
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+
+ADD_ACCOUNT = accounts.insert()
+ADD_COVER = covers.insert()
+SET_QUOTA = sa.text(
+    "INSERT INTO quotas (account, analyst, rho_limit, delta_limit, rho_spent, delta_spent) "
+    "VALUES (:account, :analyst, :rho_limit, :delta_limit, :rho_spent, :delta_spent) "
+    "ON CONFLICT (account, analyst) DO UPDATE "
+    "SET rho_limit = excluded.rho_limit, delta_limit = excluded.delta_limit"
+)
+HAS_QUOTAS = (
+    accounts.update()
+    .where(accounts.c.name == sa.bindparam("account"))
+    .values(has_quotas=sa.text("1"))
+)
+SPENT_BY = sa.select(
+    *(
+        sa.cast(sa.func.coalesce(sa.func.sum(column), sa.text("0")), sa.BigInteger)
+        for column in (entries.c.rho, entries.c.delta)
+    )
+).where(
+    is_kind(CHARGE),
+    entries.c.account == sa.bindparam("account"),
+    entries.c.analyst == sa.bindparam("analyst"),
+)
+
+
+def open_account(
+    writer: Writer,
+    ledger: str,
+    analyst: str,
+    name: str,
+    budget: Budget | None,
+    neighbours: Neighbours,
+    sources: Sequence[str],
+) -> tuple[Account, Head]:
+    """The account of this name; opened with ``budget`` if there is none yet."""
+    rows, last, *covering = writer.run(
+        (ACCOUNT, {"name": name}),
+        (LAST, {}),
+        *((COVERING, {"source": source}) for source in sources),
+    )
+    head = head_from(last, ledger)
+    steps: list[Step] = []
+    missing = _not_covered(name, sources, covering)
+    if rows:
+        account = account_from(rows[0])
+        _check_same(account, budget, neighbours)
+    elif budget is not None:
+        account = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
+        row, step, head = _new(account, analyst, head)
+        steps += [(ADD_ACCOUNT, row), step]
+    else:
+        raise NoAccountError(
+            f"There is no account {name!r} in the ledger, and no budget to open it with. "
+            "Give budget=hc.Budget(epsilon=1, delta=1e-6)."
+        )
+    for source in missing:
+        step, head = append(head, kind=COVER, account=name, analyst=analyst, key=source)
+        steps += [(ADD_COVER, {"source": source, "account": name}), step]
+    if steps:
+        writer.finish(*steps)
+    return account, head
+
+
+def _not_covered(name: str, sources: Sequence[str], covering: Sequence[Rows]) -> list[str]:
+    missing = []
+    for source, found in zip(sources, covering, strict=True):
+        if not found:
+            missing.append(source)
+        elif found[0][0] != name:
+            raise LedgerError(
+                f"{source!r} belongs to account {found[0][0]!r}. A second budget for the same "
+                "people would break the promise made with the first. Nothing was charged. Use "
+                f"account={found[0][0]!r}, or leave account out."
+            )
+    return list(dict.fromkeys(missing))
+
+
+def _new(account: Account, analyst: str, head: Head) -> tuple[dict[str, Any], Step, Head]:
+    rho, delta = limit_units(account.limit, "The budget")
+    fixed = {"neighbours": account.neighbours.value, "stated_delta": str(account.stated_delta)}
+    step, head = append(
+        head,
+        kind=OPEN,
+        account=account.name,
+        analyst=analyst,
+        neighbours=account.neighbours.value,
+        event=json.dumps({"stated_delta": fixed["stated_delta"]}),
+        rho=rho,
+        delta=delta,
+    )
+    limits = {"rho_limit": rho, "delta_limit": delta}
+    nothing = {"rho_spent": 0, "delta_spent": 0, "has_quotas": 0}
+    return {"name": account.name, **fixed, **limits, **nothing}, step, head
+
+
+def _check_same(account: Account, budget: Budget | None, neighbours: Neighbours) -> None:
+    if account.neighbours is not neighbours:
+        raise LedgerError(
+            f"Account {account.name!r} was opened for {account.neighbours.sentence}; it cannot be "
+            f"used for {neighbours.sentence}. Nothing was charged."
+        )
+    if budget is None:
+        return
+    if zcdp_of(budget) != account.limit or budget.stated_delta != account.stated_delta:
+        raise LedgerError(
+            f"Account {account.name!r} was opened with another budget: {account}. A budget is a "
+            "promise and does not change. Leave budget out to use the account as it is."
+        )
+
+
+def set_quota(
+    writer: Writer, ledger: str, analyst: str, account: Account, whose: str, budget: Budget
+) -> tuple[Quota, Head]:
+    """Let one analyst spend up to ``budget`` of an account; what they spent before counts."""
+    limit = spend_of(budget, account.limit, account.stated_delta)
+    if not limit <= account.limit:
+        raise UsageError(
+            f"A quota of {budget} is more than account {account.name!r} has. Nothing was changed."
+        )
+    who = {"account": account.name, "analyst": whose}
+    (spent,), last = writer.run((SPENT_BY, who), (LAST, {}))
+    so_far = from_units(int(spent[0]), int(spent[1]))
+    if not so_far <= limit:
+        has = shown(
+            Account("", account.neighbours, limit, so_far, account.stated_delta).epsilon_spent
+        )
+        raise UsageError(
+            f"{whose!r} has spent epsilon {has} of account {account.name!r} already, more than a "
+            f"quota of {budget}. Nothing was changed."
+        )
+    rho, delta = limit_units(limit, "The quota")
+    row = {**who, "rho_limit": rho, "delta_limit": delta}
+    row |= {"rho_spent": int(spent[0]), "delta_spent": int(spent[1])}
+    step, head = append(
+        head_from(last, ledger),
+        kind=QUOTA,
+        account=account.name,
+        analyst=analyst,
+        key=whose,
+        rho=rho,
+        delta=delta,
+    )
+    writer.finish((SET_QUOTA, row), (HAS_QUOTAS, {"account": account.name}), step)
+    return Quota(account.name, whose, limit, so_far), head

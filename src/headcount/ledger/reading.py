@@ -1,0 +1,104 @@
+"""What a ledger says, as values: accounts, quotas, charges, and the journal itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import sqlalchemy as sa
+
+from headcount.ledger.account import Account, Entry, Quota, from_units
+from headcount.ledger.journal import CHARGE, is_kind
+from headcount.ledger.schema import accounts, covers, entries, quotas, results
+from headcount.privacy.event import from_record
+from headcount.privacy.neighbours import Neighbours
+
+ACCOUNT = sa.select(
+    accounts.c.name,
+    accounts.c.neighbours,
+    accounts.c.stated_delta,
+    accounts.c.rho_limit,
+    accounts.c.delta_limit,
+    accounts.c.rho_spent,
+    accounts.c.delta_spent,
+).where(accounts.c.name == sa.bindparam("name"))
+QUOTA_OF = sa.select(quotas).where(
+    quotas.c.account == sa.bindparam("account"), quotas.c.analyst == sa.bindparam("analyst")
+)
+COVERING = sa.select(covers.c.account).where(covers.c.source == sa.bindparam("source"))
+
+
+def account_from(row: Any) -> Account:
+    """An account, from its row."""
+    name, neighbours, stated_delta, *units = row[:7]
+    return Account(
+        name=name,
+        neighbours=Neighbours(neighbours),
+        limit=from_units(units[0], units[1]),
+        spent=from_units(units[2], units[3]),
+        stated_delta=Fraction(stated_delta),
+    )
+
+
+def quota_from(row: Any) -> Quota:
+    """A quota, from its row."""
+    account, analyst, *units = row
+    return Quota(account, analyst, from_units(*units[:2]), from_units(*units[2:]))
+
+
+def all_accounts(connection: sa.Connection) -> list[Account]:
+    """All accounts, by name."""
+    return [account_from(row) for row in connection.execute(_by(accounts, accounts.c.name))]
+
+
+def quotas_of(connection: sa.Connection, account: str) -> list[Quota]:
+    """The quotas of an account, by analyst."""
+    query = _by(quotas, quotas.c.analyst).where(quotas.c.account == account)
+    return [quota_from(row) for row in connection.execute(query)]
+
+
+def covered_by(connection: sa.Connection, account: str) -> list[str]:
+    """The sources that an account covers."""
+    query = _by(covers, covers.c.source).where(covers.c.account == account)
+    return [row.source for row in connection.execute(query)]
+
+
+def _by(table: sa.Table, column: sa.Column[Any]) -> sa.Select[Any]:
+    return sa.select(table).order_by(column)
+
+
+def charges_of(connection: sa.Connection, account: str) -> list[Entry]:
+    """All charges of an account, oldest first."""
+    query = (
+        sa.select(entries, results.c.sequence.is_not(None).label("has_result"))
+        .select_from(entries.outerjoin(results, entries.c.sequence == results.c.sequence))
+        .where(is_kind(CHARGE), entries.c.account == account)
+        .order_by(entries.c.sequence)
+    )
+    return [
+        Entry(
+            sequence=row.sequence,
+            account=row.account,
+            key=row.key,
+            verb=row.verb,
+            spend=from_units(row.rho, row.delta),
+            charged_at=row.at,
+            has_result=bool(row.has_result),
+            analyst=row.analyst,
+            about=json.loads(row.about),
+            event=from_record(json.loads(row.event)),
+            neighbours=Neighbours(row.neighbours),
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def journal(connection: sa.Connection) -> Iterator[dict[str, Any]]:
+    """Every entry of every kind, as it is stored; results are not part of it, their hashes are."""
+    rows = connection.execution_options(yield_per=1000).execute(
+        sa.select(entries).order_by(entries.c.sequence)
+    )
+    for row in rows:
+        yield dict(row._mapping)

@@ -1,0 +1,116 @@
+"""A ledger in one SQLite file, for all processes of one machine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pwd
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from headcount.errors import LedgerError
+from headcount.ledger.address import Address
+from headcount.ledger.mounts import mounted_over_network
+from headcount.ledger.store import Rows, Store
+
+WAIT_SECONDS = 60
+FULL = 2
+
+
+def _settings(connection: Any, _record: object) -> None:
+    # SQLAlchemy and the store begin transactions; the driver must not.
+    connection.isolation_level = None
+
+    def ask(pragma: str) -> Any:
+        row = connection.execute(f"PRAGMA {pragma}").fetchone()
+        return None if row is None else row[0]
+
+    journal = ask("journal_mode=WAL")
+    # NORMAL may lose committed charges when the power fails.
+    ask("synchronous=FULL")
+    # On macOS a plain flush stops at the drive's own memory.
+    ask("fullfsync=ON")
+    ask("checkpoint_fullfsync=ON")
+    if journal != "wal" or ask("synchronous") != FULL:
+        connection.close()
+        raise LedgerError(
+            f"SQLite did not take the settings that the ledger rests on: journal_mode is "
+            f"{journal!r} and must be 'wal', synchronous must be FULL. Nothing was charged. Put "
+            "the ledger on a local disk, in a folder that this user may write to."
+        )
+
+
+class SQLiteStore(Store):
+    """A file, its write-ahead log, and a lock file in which writers queue."""
+
+    def __init__(self, address: Address) -> None:
+        over = mounted_over_network(address.path)
+        if over is not None:
+            raise LedgerError(
+                f"The ledger {str(address)!r} is on a network file system ({over}), where SQLite "
+                "cannot keep two writers apart. Nothing was charged. Put it on a local disk, or "
+                "share a budget through PostgreSQL: ledger='postgresql://host/database'."
+            )
+        engine = sa.create_engine(
+            address.url,
+            paramstyle="named",
+            connect_args={"timeout": WAIT_SECONDS, "check_same_thread": False},
+        )
+        sa.event.listen(engine, "connect", _settings)
+        sa.event.listen(engine, "begin", _begin)
+        super().__init__(address, engine)
+        self._queue_file = Path(f"{address.path}.queue")
+
+    @contextmanager
+    def queue(self) -> Iterator[None]:
+        """Wait for the lock file. SQLite alone lets late writers overtake for seconds."""
+        try:
+            line = os.open(self._queue_file, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:
+            raise LedgerError(
+                f"The file {str(self._queue_file)!r}, in which writers of the ledger queue, cannot "
+                "be opened. Nothing was charged. Check the folder's permissions and free space."
+            ) from None
+        try:
+            fcntl.flock(line, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(line, fcntl.LOCK_UN)
+        finally:
+            os.close(line)
+
+    def send(
+        self, connection: Any, steps: Sequence[tuple[str, Any]], *, first: bool, commit: bool
+    ) -> list[Rows]:
+        """Run each statement; take the write lock before the first."""
+        if first:
+            connection.execute("BEGIN IMMEDIATE")
+        rows = [connection.execute(text, values).fetchall() for text, values in steps]
+        if commit:
+            connection.execute("COMMIT")
+        return rows
+
+    def lock(self, connection: sa.Connection) -> None:
+        """Nothing more to do: BEGIN IMMEDIATE has the lock."""
+
+    def damage(self, connection: sa.Connection) -> str | None:
+        """What SQLite's own check of every page finds."""
+        found = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
+        return None if found == "ok" else "SQLite finds pages that do not fit together"
+
+    def analyst(self) -> str:
+        """The user of the operating system; names from the environment can be made up."""
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            return f"uid-{os.getuid()}"
+
+
+def _begin(connection: sa.Connection) -> None:
+    immediate = connection.get_execution_options().get("immediate", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")

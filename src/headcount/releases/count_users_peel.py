@@ -1,0 +1,107 @@
+"""``count_users`` with ``method="peel"``: no bound, a target error, largest groups first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headcount.accounting.tail import upper_point
+from headcount.contributions.groups import TOTAL
+from headcount.contributions.largest import largest_counts
+from headcount.errors import UsageError
+from headcount.mechanisms.private_count_release import PrivateCountRelease
+from headcount.privacy.event import to_record
+from headcount.privacy.neighbours import Neighbours
+from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of
+from headcount.releases.plan import Plan
+from headcount.releases.release import Release
+from headcount.releases.request import Request
+from headcount.releases.rows import with_error_bars
+from headcount.releases.run import Work
+from headcount.tables.by import as_groups
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.privacy.spend import Zcdp
+    from headcount.releases.dataset import Dataset
+
+METHOD = "select the largest group, measure it, repeat, until the budget is spent"
+BOUNDS = "none: a user may be in any number of groups and counts fully in all"
+
+
+def plan_peel(
+    dataset: Dataset, by: Any, rules: tuple[str, ...], limit: Zcdp, within: float
+) -> Plan:
+    """Plan a release of the largest groups, each to the same relative error."""
+    if not 0.001 <= within <= 1:
+        raise UsageError(f"within must be from 0.001 to 1, such as 0.10, not {within}.")
+    account = dataset.account
+    mechanism = PrivateCountRelease.calibrate(limit, within)
+    check_affordable(account, mechanism.event)
+    spelled = [str(part) for part in as_groups(by)]
+    request = Request(
+        verb="count_users",
+        source=dataset.source,
+        user=dataset.table.user,
+        arguments=(
+            ("by", spelled),
+            ("method", "peel"),
+            ("within", within),
+            ("rows", [mechanism.max_rows, mechanism.max_calls]),
+            ("where", dataset.where),
+            ("event", to_record(mechanism.event)),
+        ),
+    )
+    peel = _Peel(dataset, account, by, mechanism, rules)
+    return Plan(
+        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, peel.read_and_draw),
+        ledger=dataset.ledger,
+        account=account,
+        title=f"count users by {', '.join(spelled)}",
+        method=METHOD,
+        details=(
+            ("groups", f"found in the data, among the {mechanism.max_rows:,} largest"),
+            ("bound", BOUNDS),
+            ("noise", peel.noise),
+            ("rules", " ".join(rules)),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Peel:
+    dataset: Dataset
+    account: Account
+    by: Any
+    mechanism: PrivateCountRelease
+    rules: tuple[str, ...]
+
+    @property
+    def noise(self) -> str:
+        return (
+            "discrete Gaussian, for each count as much as its size allows: about nine in ten rows "
+            f"within {self.mechanism.within:.3g} of the truth"
+        )
+
+    def read_and_draw(self, _key: bytes, entry: int) -> Release:
+        true_largest = largest_counts(self.dataset.table, self.by, self.mechanism.max_rows + 1)
+        true_counts = np.asarray(true_largest.column(TOTAL), np.int64)
+        released = self.mechanism.draw(true_counts)
+        groups = true_largest.drop_columns([TOTAL]).take([row.position for row in released])
+        sds = np.array([row.sd for row in released], np.float64)
+        estimates = np.array([row.estimate for row in released], np.float64)
+        half_widths = upper_point((1 - CONFIDENCE) / 2) * sds
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.mechanism.event,
+            verb="count_users",
+            method=METHOD,
+            bounds=BOUNDS,
+            noise=self.noise,
+            entry=entry,
+            notes=self.rules,
+        )
+        return Release(with_error_bars(groups, estimates, 1, sds, half_widths), facts)

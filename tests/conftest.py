@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def heads_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Heads of the ledgers that tests make; never in the settings of whoever runs them."""
+    before = os.environ.get("HEADCOUNT_HEADS")
+    os.environ["HEADCOUNT_HEADS"] = str(tmp_path_factory.mktemp("heads"))
+    yield
+    if before is None:
+        del os.environ["HEADCOUNT_HEADS"]
+    else:
+        os.environ["HEADCOUNT_HEADS"] = before

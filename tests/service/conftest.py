@@ -1,0 +1,150 @@
+"""Two places for a ledger: a file, and a PostgreSQL server of our own that flushes to disk."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+POSTGRES = Path("/usr/lib/postgresql/15/bin")
+LONG = os.environ.get("HEADCOUNT_LONG") == "1"
+
+
+def missing(what: str) -> None:
+    if os.environ.get("HEADCOUNT_SKIP_SERVERS") == "1":
+        pytest.skip(f"{what} is not installed and HEADCOUNT_SKIP_SERVERS=1")
+    pytest.fail(f"{what} is not installed; install it or set HEADCOUNT_SKIP_SERVERS=1")
+
+
+class Server:
+    """A PostgreSQL cluster on loopback, run as ``postgres`` because the server refuses root."""
+
+    def __init__(self) -> None:
+        if not (POSTGRES / "initdb").exists():
+            missing("PostgreSQL 15")
+        self.folder = Path(tempfile.mkdtemp(prefix="headcount-ledger-"))
+        self._as_server = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        if self._as_server:
+            shutil.chown(self.folder, "postgres")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self._run("initdb", "-D", f"{self.folder}/data", "-A", "trust", "-U", "postgres",
+                  "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        self._numbers = itertools.count()
+        self.start()
+
+    def _run(self, command: str, *arguments: str, check: bool = True) -> None:
+        subprocess.run(
+            [*self._as_server, str(POSTGRES / command), *arguments],
+            check=check,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            timeout=120,
+        )
+
+    def start(self, *, check: bool = True) -> None:
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 "
+        options += "-c max_connections=200 -c fsync=on"
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-o", options,
+                  "-l", f"{self.folder}/log", "start", check=check)  # fmt: skip
+
+    def crash(self) -> None:
+        """Stop as a crash does: no checkpoint, no goodbye."""
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-m", "immediate", "stop")
+
+    def close(self) -> None:
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop", check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def address(self, database: str = "postgres", user: str = "postgres") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def new_schema(self) -> str:
+        """The address of a place of its own for a ledger, much cheaper than a database."""
+        name = f"ledger_{next(self._numbers)}"
+        self.sql(f"CREATE SCHEMA {name}")
+        return f"{self.address()}?options=-csearch_path%3D{name}"
+
+    def new_database(self) -> str:
+        name = f"ledger_{next(self._numbers)}"
+        self.sql(f"CREATE DATABASE {name}")
+        return self.address(name)
+
+    def sql(self, *statements: str, database: str = "postgres") -> None:
+        import psycopg
+
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def server_of_its_own() -> Iterator[Server]:
+    """A server that a test may crash."""
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def long() -> bool:
+    """Whether to run at full size: HEADCOUNT_LONG=1."""
+    return LONG
+
+
+@pytest.fixture(scope="session")
+def clients() -> ModuleType:
+    """The programs that tests fork, loaded once by path since test folders are not packages."""
+    import importlib.util
+
+    where = Path(__file__).with_name("clients.py")
+    spec = importlib.util.spec_from_file_location("headcount_service_clients", where)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=STORES)
+def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Makes the address of a new, empty ledger on each store."""
+    if request.param == "postgres":
+        found: Callable[[], str] = request.getfixturevalue("server").new_schema
+        return found
+    return files(tmp_path)
+
+
+@pytest.fixture(params=STORES)
+def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """The same with a whole database for each ledger, so that it can be copied and put back."""
+    if request.param == "postgres":
+        found: Callable[[], str] = request.getfixturevalue("server").new_database
+        return found
+    return files(tmp_path)
+
+
+def files(folder: Path) -> Callable[[], str]:
+    numbers = itertools.count()
+    return lambda: str(folder / f"ledger-{next(numbers)}.db")

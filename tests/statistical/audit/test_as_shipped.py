@@ -1,0 +1,29 @@
+"""Every mechanism as shipped, at every scale, pair, epsilon and delta: nothing is refuted."""
+
+from __future__ import annotations
+
+import pytest
+
+from headcount.audit.verdict import Tier
+from headcount.trials.roll import MECHANISMS, trial_of
+from headcount.trials.trial import DELTAS, EPSILONS, POINTS, Effort, examine
+
+SAMPLERS = ("discrete_laplace", "discrete_gaussian", "selection")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_nothing_is_refuted(mechanism: str) -> None:
+    (case,) = (case for case in trial_of(mechanism).cases if not case.is_mutant)
+    # The exact tier holds all scales of the samplers against closed forms: see test_exact_tier.
+    effort = Effort.QUICK if mechanism in SAMPLERS else Effort.FULL
+    outcome = examine(mechanism, case, effort)
+    print(f"{mechanism}: {len(outcome.findings)} findings, worst: {outcome.worst}")
+    violated = [str(finding) for finding in outcome.findings if finding.violated]
+    assert not violated
+    assert any(finding.tier is Tier.BLACK_BOX for finding in outcome.findings)
+
+
+def test_not_only_at_one_epsilon_or_one_delta() -> None:
+    assert {0.25, 1.0, 3.0} <= set(EPSILONS)
+    assert {1e-2, 1e-3} <= set(DELTAS)
+    assert len(POINTS) == len(EPSILONS) * len(DELTAS)
