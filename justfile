@@ -70,8 +70,9 @@ audit *args:
     {{ bin }}/headcount audit {{ args }}
 
 # Twenty passes: every mutant is flagged in each, no mechanism in any
-audit-repeat:
-    {{ bin }}/headcount audit --full --passes 20
+audit-repeat passes="20":
+    {{ bin }}/headcount audit --passes {{ passes }}
+    for i in $(seq {{ passes }}); do {{ bin }}/pytest -q -n 2 tests/statistical/mutants/printed tests/statistical/mutants/test_float_noise.py; done
 
 # Whole paths: the wheel, the README, crashes, side channels
 test-e2e *args:
@@ -79,7 +80,7 @@ test-e2e *args:
 
 # Every test there is, with one summary line at the end
 test-all *args:
-    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/pytest -q tests {{ args }}
+    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/pytest -q -n 2 --dist loadgroup tests {{ args }}
 
 # The sensitivity property on 10,000 random tables
 property-long:

@@ -1,15 +1,15 @@
 """The two writes of a release: the charge before data is read, the result before it is shown.
 
-Order of a charge, the same for everyone: take a turn, claim the key, take from the account if it
-can pay, take from the analyst's quota, add the entry, commit. Each step alone would refuse what
-must be refused, also if a writer came past the queue: the key is a primary key, the account and
-the quota are taken by a condition inside one UPDATE, and no two entries follow the same one.
+Order of a charge, the same for everyone: take a turn; take from the account if it can pay, and see
+whether the key is new; take from the analyst's quota; add the entry; commit. Turns make it fair.
+What makes it safe would hold without them: the account and the quota are taken by a condition
+inside one UPDATE, the journal has one charge per key, and no two entries follow the same one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from headcount.ledger.account import Account, Charge, quota_refusal, refusal
 from headcount.ledger.journal import (
     CHARGE,
     LAST,
+    LAST_IN_ONE,
     RESULT,
     Head,
     append,
@@ -31,10 +32,6 @@ from headcount.ledger.reading import ACCOUNT, QUOTA_OF, account_from, quota_from
 from headcount.ledger.schema import accounts, entries, quotas, results
 from headcount.ledger.store import Writer
 from headcount.privacy.spend import Zcdp
-
-CLAIM_KEY = sa.text(
-    "INSERT INTO keys (account, key) VALUES (:account, :key) ON CONFLICT DO NOTHING RETURNING key"
-)
 
 
 def _take(table: sa.Table, *who: sa.ColumnElement[bool]) -> sa.sql.expression.UpdateBase:
@@ -51,17 +48,22 @@ def _take(table: sa.Table, *who: sa.ColumnElement[bool]) -> sa.sql.expression.Up
     )
 
 
-TAKE = _take(accounts, accounts.c.name == sa.bindparam("account")).returning(accounts.c.has_quotas)
-TAKE_FROM_QUOTA = _take(
-    quotas,
-    quotas.c.account == sa.bindparam("in_account"),
-    quotas.c.analyst == sa.bindparam("by_analyst"),
-).returning(quotas.c.analyst)
 CHARGE_OF_KEY = sa.select(entries.c.sequence, entries.c.digest).where(
     is_kind(CHARGE),
     entries.c.account == sa.bindparam("account"),
     entries.c.key == sa.bindparam("key"),
 )
+# One statement, so one message to a server: take, and learn where the journal stands.
+TAKE = _take(accounts, accounts.c.name == sa.bindparam("account")).returning(
+    accounts.c.has_quotas,
+    CHARGE_OF_KEY.with_only_columns(entries.c.sequence).scalar_subquery(),
+    LAST_IN_ONE.scalar_subquery(),
+)
+TAKE_FROM_QUOTA = _take(
+    quotas,
+    quotas.c.account == sa.bindparam("in_account"),
+    quotas.c.analyst == sa.bindparam("by_analyst"),
+).returning(quotas.c.analyst)
 CHARGE_OF_SEQUENCE = sa.select(entries.c.account, entries.c.key).where(
     is_kind(CHARGE), entries.c.sequence == sa.bindparam("sequence")
 )
@@ -93,26 +95,19 @@ def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
     """Charge, or find the charge made before under the same key."""
     name = ask.account.name
     cost = {"rho": ask.rho, "delta": ask.delta}
-    claimed, taken, last = writer.run(
-        (CLAIM_KEY, {"account": name, "key": ask.key}),
-        (TAKE, {"account": name, **cost}),
-        (LAST, {}),
-    )
-    head = head_from(last, ledger)
-    if not claimed:
-        return _known(writer, ask), head
-    if not taken:
-        (rows,) = writer.run((ACCOUNT, {"name": name}))
-        raise BudgetError(refusal(account_from(rows[0]), ask.spend))
-    if taken[0][0]:
+    (taken,) = writer.run((TAKE, {"account": name, "key": ask.key, **cost}))
+    if not taken or taken[0][1] is not None:
+        # Leaving without ``finish`` gives back what was taken.
+        return _known_or_refused(writer, ledger, ask, None if taken else _account_refuses)
+    has_quotas, _, last = taken[0]
+    sequence, _, last_hash = last.partition(" ")
+    if has_quotas:
         who = {"in_account": name, "by_analyst": ask.analyst}
         (taken_from_quota,) = writer.run((TAKE_FROM_QUOTA, {**who, **cost}))
         if not taken_from_quota:
-            (rows,) = writer.run((QUOTA_OF, {"account": name, "analyst": ask.analyst}))
-            quota = quota_from(rows[0]) if rows else None
-            raise BudgetError(quota_refusal(ask.account, ask.analyst, quota, ask.spend))
+            return _known_or_refused(writer, ledger, ask, _quota_refuses)
     step, head = append(
-        head,
+        Head(ledger, int(sequence), last_hash),
         kind=CHARGE,
         account=name,
         analyst=ask.analyst,
@@ -128,20 +123,34 @@ def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
     return Charge(head.sequence, True, None), head
 
 
-def _known(writer: Writer, ask: Ask) -> Charge:
-    (found,) = writer.run((CHARGE_OF_KEY, {"account": ask.account.name, "key": ask.key}))
-    if not found:
-        raise LedgerError(
-            f"The key {ask.key!r} is taken in account {ask.account.name!r} without a charge: the "
-            "ledger was changed from outside. Nothing was charged and nothing is released."
-        )
+def _account_refuses(writer: Writer, ask: Ask) -> str:
+    (rows,) = writer.run((ACCOUNT, {"name": ask.account.name}))
+    return refusal(account_from(rows[0]), ask.spend)
+
+
+def _quota_refuses(writer: Writer, ask: Ask) -> str:
+    (rows,) = writer.run((QUOTA_OF, {"account": ask.account.name, "analyst": ask.analyst}))
+    quota = quota_from(rows[0]) if rows else None
+    return quota_refusal(ask.account, ask.analyst, quota, ask.spend)
+
+
+def _known_or_refused(
+    writer: Writer, ledger: str, ask: Ask, why: Callable[[Writer, Ask], str] | None
+) -> tuple[Charge, Head]:
+    """A key that was charged before is found again also when nothing is left to spend."""
+    found, last = writer.run(
+        (CHARGE_OF_KEY, {"account": ask.account.name, "key": ask.key}), (LAST, {})
+    )
+    if not found and why is not None:
+        raise BudgetError(why(writer, ask))
     sequence, digest = found[0]
     if digest != ask.request_hash:
         raise KeyReusedError(
             f"The key {ask.key!r} was used before in account {ask.account.name!r} for a different "
             "request. Nothing was read and nothing was charged. Use a new key."
         )
-    return Charge(int(sequence), False, _stored(writer, int(sequence)))
+    stored = _stored(writer, int(sequence))
+    return Charge(int(sequence), False, stored), head_from(last, ledger)
 
 
 def _stored(writer: Writer, sequence: int) -> bytes | None:

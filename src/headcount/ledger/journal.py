@@ -27,6 +27,14 @@ HASHED = FIELDS[:-1]
 LAST = sa.select(entries.c.sequence, entries.c.hash).where(
     entries.c.sequence == sa.select(sa.func.max(entries.c.sequence)).scalar_subquery()
 )
+# The same as one value, for a place that has room for one.
+LAST_IN_ONE = (
+    sa.select(
+        sa.cast(entries.c.sequence, sa.Text).concat(sa.literal_column("' '")).concat(entries.c.hash)
+    )
+    .order_by(entries.c.sequence.desc())
+    .suffix_with("LIMIT 1")
+)
 APPEND = entries.insert()
 
 

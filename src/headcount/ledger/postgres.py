@@ -88,27 +88,18 @@ class PostgresStore(Store):
     def send(
         self, connection: Any, steps: Sequence[tuple[str, Any]], *, first: bool, commit: bool
     ) -> list[Rows]:
-        """Send statements as one message, after taking a turn: two messages make a charge.
-
-        The driver writes the values into the text, as it does in ``mogrify``, because a message
-        of several statements has no place for values of its own. Each statement still sees what
-        was committed before it, and not before the message.
-        """
-        from psycopg import ClientCursor
-
-        if first:
-            # The message says itself where the transaction begins and ends.
-            connection.autocommit = True
-        with ClientCursor(connection) as cursor:
-            parts = [cursor.mogrify(text, values) for text, values in steps]
-            before = [BEGIN, TAKE_TURN] if first else []
-            cursor.execute("; ".join([*before, *parts, *(["COMMIT"] if commit else [])]))
-            for _ in before:
-                cursor.nextset()
+        """Run each statement, after taking a turn: four messages make a charge."""
+        with connection.cursor() as cursor:
+            if first:
+                # Our messages say where the transaction begins and ends; the driver must not.
+                connection.autocommit = True
+                cursor.execute(f"{BEGIN}; {TAKE_TURN}")
             rows: list[Rows] = []
-            for _ in parts:
+            for text, values in steps:
+                cursor.execute(text, values)
                 rows.append(cursor.fetchall() if cursor.description else [])
-                cursor.nextset()
+            if commit:
+                cursor.execute("COMMIT")
         return rows
 
     def is_lost(self, error: BaseException) -> bool:

@@ -63,13 +63,6 @@ sa.Index(
     postgresql_where=entries.c.kind == "result",
 )
 
-keys = sa.Table(
-    "keys",
-    metadata,
-    sa.Column("account", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
-)
-
 accounts = sa.Table(
     "accounts",
     metadata,

@@ -26,7 +26,7 @@ from headcount.ledger.journal import (
     hash_of,
     start,
 )
-from headcount.ledger.schema import accounts, covers, entries, keys, ledger, quotas, results
+from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
 from headcount.ledger.store import Store
 
 WHAT_TO_DO = (
@@ -159,7 +159,6 @@ def _compare_tables(
         ),
     )
     same("covers", connection.execute(sa.select(covers)).all(), history.covers.items())
-    same("keys", connection.execute(sa.select(keys)).all(), history.charges.values())
     stored = connection.execute(sa.select(results.c.sequence)).all()
     same("results", stored, ((sequence,) for sequence in history.results))
 

@@ -10,7 +10,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-KEPT = ("ledger", "entries", "keys", "covers", "results")
+KEPT = ("ledger", "entries", "covers", "results")
 COUNTED = ("accounts", "quotas")
 
 
@@ -44,7 +44,6 @@ def upgrade() -> None:
         op.create_index(
             name, "entries", columns, unique=True, sqlite_where=only, postgresql_where=only
         )
-    op.create_table("keys", *_text("account", "key"), sa.PrimaryKeyConstraint("account", "key"))
     op.create_table(
         "accounts",
         *_text("name", "neighbours", "stated_delta"),
