@@ -122,6 +122,7 @@ def on_spark(path: Path, folder: Path, repeats: int) -> dict[str, float]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "6g")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from headcount.errors import LedgerError
+from headcount.ledger.heads import LINE
 
 
 def fill(address: str, clients: ModuleType, told: Path) -> None:
@@ -57,7 +58,9 @@ def test_a_head_that_cannot_be_written_shows_nothing(
     real = os.pwrite
 
     def full(file: int, data: bytes, offset: int) -> int:
-        raise OSError(28, "No space left on device")
+        if len(data) == LINE:
+            raise OSError(28, "No space left on device")
+        return real(file, data, offset)
 
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(LedgerError, match="head cannot be kept"):

@@ -128,7 +128,7 @@ class Ledger:
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""
-        return self._read(lambda connection: list(reading.journal(connection)))
+        return self._read(reading.journal)
 
     def charge(
         self,

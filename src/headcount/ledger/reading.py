@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -95,10 +94,7 @@ def charges_of(connection: sa.Connection, account: str) -> list[Entry]:
     ]
 
 
-def journal(connection: sa.Connection) -> Iterator[dict[str, Any]]:
+def journal(connection: sa.Connection) -> list[dict[str, Any]]:
     """Every entry of every kind, as it is stored; results are not part of it, their hashes are."""
-    rows = connection.execution_options(yield_per=1000).execute(
-        sa.select(entries).order_by(entries.c.sequence)
-    )
-    for row in rows:
-        yield dict(row._mapping)
+    rows = connection.execute(sa.select(entries).order_by(entries.c.sequence))
+    return [dict(row._mapping) for row in rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pwd
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 from headcount.errors import LedgerError
 from headcount.ledger.address import Address
 from headcount.ledger.mounts import mounted_over_network
+from headcount.ledger.queue import in_line
 from headcount.ledger.store import Rows, Store
 
 WAIT_SECONDS = 60
@@ -67,22 +67,16 @@ class SQLiteStore(Store):
 
     @contextmanager
     def queue(self) -> Iterator[None]:
-        """Wait for the lock file. SQLite alone lets late writers overtake for seconds."""
+        """Wait in line at a file beside the ledger."""
         try:
-            line = os.open(self._queue_file, os.O_RDWR | os.O_CREAT, 0o666)
+            with in_line(self._queue_file):
+                yield
         except OSError:
             raise LedgerError(
-                f"The file {str(self._queue_file)!r}, in which writers of the ledger queue, cannot "
-                "be opened. Nothing was charged. Check the folder's permissions and free space."
+                f"The file {str(self._queue_file)!r}, at which writers of the ledger wait in line, "
+                "cannot be used. Nothing is released. Check the folder's permissions and free "
+                "space; trying again under the same key never charges twice."
             ) from None
-        try:
-            fcntl.flock(line, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                fcntl.flock(line, fcntl.LOCK_UN)
-        finally:
-            os.close(line)
 
     def send(
         self, connection: Any, steps: Sequence[tuple[str, Any]], *, first: bool, commit: bool

@@ -105,21 +105,22 @@ def _read_journal(
     head = start(name)
     history = History(head)
     hash_then = head.hash if seen is not None and seen.sequence == 0 else None
-    rows = connection.execution_options(yield_per=1000).execute(
+    found = connection.execution_options(yield_per=1000).execute(
         sa.select(entries).order_by(entries.c.sequence)
     )
-    for row in rows:
-        if row.sequence != head.sequence + 1:
-            refuse(f"entry {head.sequence + 1} is missing")
-        if row.previous != head.hash or row.hash != hash_of(row[: len(HASHED)]):
-            refuse(f"entry {row.sequence} was changed after it was written")
-        try:
-            history.add(row)
-        except (KeyError, ValueError, TypeError):
-            refuse(f"entry {row.sequence} makes no sense")
-        head = Head(name, row.sequence, row.hash)
-        if seen is not None and seen.sequence == head.sequence:
-            hash_then = head.hash
+    with found as rows:
+        for row in rows:
+            if row.sequence != head.sequence + 1:
+                refuse(f"entry {head.sequence + 1} is missing")
+            if row.previous != head.hash or row.hash != hash_of(row[: len(HASHED)]):
+                refuse(f"entry {row.sequence} was changed after it was written")
+            try:
+                history.add(row)
+            except (KeyError, ValueError, TypeError):
+                refuse(f"entry {row.sequence} makes no sense")
+            head = Head(name, row.sequence, row.hash)
+            if seen is not None and seen.sequence == head.sequence:
+                hash_then = head.hash
     history.head = head
     return history, hash_then
 
@@ -166,7 +167,7 @@ def _compare_tables(
 def _compare_results(
     connection: sa.Connection, history: History, refuse: Callable[[str], NoReturn]
 ) -> None:
-    rows = connection.execution_options(yield_per=10).execute(sa.select(results))
-    for sequence, payload in rows:
-        if digest_of(payload) != history.results[sequence]:
-            refuse(f"the stored result of entry {sequence} was changed")
+    with connection.execution_options(yield_per=10).execute(sa.select(results)) as rows:
+        for sequence, payload in rows:
+            if digest_of(payload) != history.results[sequence]:
+                refuse(f"the stored result of entry {sequence} was changed")

@@ -17,6 +17,7 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
 from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of, limit_for
 from headcount.releases.plan import Plan
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-METHODS = ("auto", "threshold", "peel")
-PEEL_WITHIN = 0.10
+METHODS = ("auto", "threshold", "peel", "equal")
+WITHIN = 0.10
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
 
@@ -55,14 +56,18 @@ def plan_count_users(
     limit = limit_for(account, spend)
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
-    if method == "peel":
+    if method in ("peel", "equal") or (method == "auto" and within is not None):
         if groups is not None or bound is not None:
-            raise UsageError("method='peel' finds groups itself and has no bound; leave both out.")
-        return plan_peel(
-            dataset, by, grouped.rules, limit, PEEL_WITHIN if within is None else within
-        )
+            raise UsageError(
+                f"method={method!r} with a target finds groups itself and has no bound; leave "
+                "groups= and bound= out, or leave within= out."
+            )
+        target = WITHIN if within is None else within
+        if method == "peel":
+            return plan_peel(dataset, by, grouped.rules, limit, target)
+        return plan_equal(dataset, by, grouped.rules, limit, target, method)
     if within is not None:
-        raise UsageError("within= is the target of method='peel'; the other methods take a bound.")
+        raise UsageError("method='threshold' takes a bound and has no target; leave within= out.")
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold
     if groups is None:

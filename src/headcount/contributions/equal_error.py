@@ -1,0 +1,136 @@
+"""What the equal-error release asks of the engine before groups are known: pairs, cells, weights.
+
+Every query starts from one table of distinct (user, group) pairs. What one user adds to an answer
+depends on that user's pairs and on numbers that are public by then, and on nothing else [K1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headcount.contributions.arithmetic import exact_weight
+from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
+from headcount.contributions.equal_error_known import KnownPairs
+from headcount.contributions.equal_error_store import Store
+from headcount.contributions.groups import INDEX, TOTAL, USER, _only_listed, group_rows
+from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
+from headcount.contributions.largest import ONE_EACH
+from headcount.contributions.listed import GroupList
+from headcount.contributions.profile import CELLS
+from headcount.contributions.tally import Tally
+from headcount.tables.engine import cast_always
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headcount.privacy.bounds import Bounds
+    from headcount.tables import GroupBy, UserTable
+
+Draw = Callable[["NDArray[np.int64]"], tuple["NDArray[np.intp]", "NDArray[np.int64]"]]
+
+
+class Pairs:
+    """The distinct (user, group) pairs of one table, kept in the engine while a release runs."""
+
+    def __init__(
+        self, table: UserTable, by: GroupBy | Sequence[GroupBy], store: Store, *, key: bytes
+    ) -> None:
+        grouped = group_rows(table, by)
+        self._store = store
+        self._key = key
+        self._pairs = store.keep(grouped.pairs())
+        self._grouped = replace(grouped, rows=self._pairs)
+        self._per_user = store.keep(groups_per_user(self._pairs))
+        self.groups = Tally(self._each()).schema.remove(len(grouped.names)).empty_table()
+        """The groups that positions in the last answer refer to."""
+
+    @property
+    def engine(self) -> Any:
+        """The engine that holds the pairs."""
+        return self._grouped.table.engine
+
+    def _each(self) -> BoundedContributions:
+        return BoundedContributions(self._grouped, self._pairs, ONE_EACH, 0, None, 1, SEAL)
+
+    def users_per_cell(self) -> NDArray[np.int64]:
+        """How many users are in each cell of groups per user; a user adds one, to one cell."""
+        import ibis
+
+        n_groups = self._per_user[N_GROUPS]
+        cell = ibis.cases(
+            *((n_groups <= most, ibis.literal(i, "int64")) for i, most in enumerate(CELLS[:-1])),
+            else_=ibis.literal(len(CELLS) - 1, "int64"),
+        )
+        placed = self._per_user.select(hc_cell=cell)
+        counted = placed.group_by("hc_cell").agg(hc_users=cast_always(placed.count(), "int64"))
+        true_users = np.zeros(len(CELLS), np.int64)
+        schema = pa.schema({"hc_cell": pa.int64(), "hc_users": pa.int64()})
+        for batch in self.engine.stream(counted, schema):
+            true_users[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
+        return true_users
+
+    def largest(self, n: int) -> NDArray[np.int64]:
+        """The ``n`` largest counts of users, largest first; no bound on users."""
+        import ibis
+
+        true_tally = Tally(self._each())
+        totals = true_tally.query(ordered=False)
+        query = totals.order_by(ibis.desc(totals[TOTAL])).limit(n)
+        batches = self.engine.stream(query, true_tally.schema)
+        true_largest = pa.Table.from_batches(batches, true_tally.schema)
+        self.groups = true_largest.drop_columns([TOTAL])
+        return np.asarray(true_largest.column(TOTAL), np.int64)
+
+    def discover(self, bounds: Bounds, draw: Draw) -> NDArray[np.int64]:
+        """Pass total weights through ``draw``; keep the groups that leave, in the order of names.
+
+        A user in ``m`` groups adds ``bounds.weight(m)`` to each [B1], [B2]. The order of arrival
+        says something about the table, so it does not survive.
+        """
+        true_tally = Tally(self._weighted(bounds))
+        kept_groups: list[pa.RecordBatch] = []
+        kept_totals: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        for batch in true_tally.batches(ordered=False):
+            kept, noisy_totals = draw(np.asarray(batch.column(TOTAL), np.int64))
+            kept_groups.append(batch.drop_columns([TOTAL]).take(pa.array(kept)))
+            kept_totals.append(noisy_totals)
+        schema = true_tally.schema.remove(true_tally.schema.get_field_index(TOTAL))
+        found = pa.Table.from_batches(kept_groups, schema)
+        by_name = pc.sort_indices(found, [(name, "ascending", "at_end") for name in schema.names])
+        self.groups = found.take(by_name).combine_chunks()
+        return np.concatenate(kept_totals)[np.asarray(by_name)]
+
+    def _weighted(self, bounds: Bounds) -> BoundedContributions:
+        import ibis
+
+        columns = self._grouped.columns
+        per_user = self._per_user.filter(self._per_user[N_GROUPS] <= bounds.max_groups)
+        weights = per_user.select(USER, **{VALUE: exact_weight(per_user[N_GROUPS], bounds)})
+        joined = self._pairs.inner_join(weights, USER)
+        light = joined.select(*(joined[column] for column in columns), joined[VALUE])
+        heavy_users = self._per_user.filter(self._per_user[N_GROUPS] > bounds.max_groups)
+        heavy = kept_of_heavy(self._grouped, self._pairs, heavy_users, bounds.max_groups, self._key)
+        least = ibis.literal(bounds.weight(bounds.max_groups), "int64")
+        expr = light.union(heavy.select(*columns, **{VALUE: least}))
+        return BoundedContributions(
+            self._grouped, expr, bounds.sensitivity(), bounds.lattice_bits, bounds, None, SEAL
+        )
+
+    def known(self, order: NDArray[np.intp]) -> KnownPairs:
+        """The pairs of the groups at these positions, each group by its place in ``order``."""
+        names = self.groups.take(pa.array(order))
+        own = self._grouped.columns
+        missing = tuple(names.column(i).null_count > 0 for i in range(len(own)))
+        listed = GroupList((), self._grouped.kinds, missing)
+        table = names.rename_columns(list(own)).append_column(
+            INDEX, pa.array(np.arange(len(order)), pa.int64())
+        )
+        relation = self.engine.relation(table)
+        pairs = self._store.keep(_only_listed(self._pairs, relation, own, listed))
+        return KnownPairs(pairs, len(order), self._store)

@@ -1,0 +1,180 @@
+"""What the equal-error release asks of the engine about groups that are public by now.
+
+Weights and classes come from earlier, noisy answers: they are public, and go to the engine as
+integers, so that every engine sums the same numbers. The claims are in ``equal_error.md``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from headcount.contributions.equal_error_store import Store
+from headcount.contributions.groups import INDEX, USER
+from headcount.tables.engine import cast_always, double
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+MARGIN = 1 << 48
+FIRST, SECOND = "hc_norm_first", "hc_norm_second"
+MAX_NORM_SQUARED = 1 << 62
+
+
+class KnownPairs:
+    """The pairs of public groups, each group by its number."""
+
+    def __init__(self, pairs: Any, n_groups: int, store: Store) -> None:
+        self.pairs = pairs
+        self.n_groups = n_groups
+        self.store = store
+        self._norms: list[tuple[Any, int]] = []
+
+    def with_numbers(self, **columns: NDArray[np.int64]) -> Any:
+        """Pairs with public integers of their group beside them; groups without are left out."""
+        numbers = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
+        return self.pairs.inner_join(self.store.engine.relation(numbers), INDEX)
+
+    @cached_property
+    def _true_counts(self) -> NDArray[np.int64]:
+        counted = self.pairs.group_by(INDEX).agg(hc_n=cast_always(self.pairs.count(), "int64"))
+        return self._by_index(counted, 1)[:, 0]
+
+    def _by_index(self, query: Any, n_columns: int) -> NDArray[np.int64]:
+        true_values = np.zeros((self.n_groups, n_columns), np.int64)
+        schema = pa.schema([(name, pa.int64()) for name in query.columns])
+        for batch in self.store.engine.stream(query, schema):
+            index = batch.column(0).to_numpy()
+            for column in range(n_columns):
+                true_values[index, column] = batch.column(column + 1).to_numpy()
+        return true_values
+
+    def class_totals(
+        self, values: NDArray[np.int64], classes: NDArray[np.int64], norm: int
+    ) -> NDArray[np.int64]:
+        """Sum of values over the pairs of each class; one user adds at most ``norm`` in l2 [E1]."""
+        n_classes = int(classes.max()) + 1
+        joined = self.with_numbers(
+            **{INDEX: np.arange(self.n_groups), "hc_value": values, "hc_class": classes}
+        )
+        per_user = joined.group_by(USER).agg(
+            **{f"hc_{i}": _sum_where(joined, "hc_value", i) for i in range(n_classes)}
+        )
+        entries = [per_user[f"hc_{i}"].cast("float64") for i in range(n_classes)]
+        return self._clipped_sums(per_user, entries, norm)
+
+    def _clipped_sums(self, per_user: Any, entries: Sequence[Any], norm: int) -> NDArray[np.int64]:
+        """Sums over users of non-negative vectors, each shortened to ``norm`` and floored [E1]."""
+        import ibis
+
+        vectors = per_user.select(**{f"hc_{i}": entry for i, entry in enumerate(entries)})
+        squares = [vectors[name] * vectors[name] for name in vectors.columns]
+        vectors = vectors.mutate(hc_length=sum(squares[1:], squares[0]).sqrt())
+        longest = ibis.greatest(vectors["hc_length"], double(norm))
+        ratio = double(norm) / longest * double(MARGIN - 1) / double(MARGIN)
+        true_sums = vectors.agg(
+            **{
+                f"hc_sum_{i}": cast_always(
+                    (vectors[f"hc_{i}"] * ratio).floor().cast("int64").sum(), "int64"
+                )
+                for i in range(len(entries))
+            }
+        )
+        schema = pa.schema([(name, pa.int64()) for name in true_sums.columns])
+        rows = [batch for batch in self.store.engine.stream(true_sums, schema) if batch.num_rows]
+        return np.array([column[0].as_py() or 0 for column in rows[0].columns], np.int64)
+
+    def clipped_totals(
+        self, index: NDArray[np.int64], weights: NDArray[np.int64], clip: int, value_bits: int
+    ) -> NDArray[np.int64]:
+        """Users of each listed group, each worth the group's weight, in units of 2**-value_bits.
+
+        One user's weights are shortened to a squared l2 norm of ``clip`` [E2]. Only users beyond
+        it are looked at pair by pair: the others add the weight itself, so counting does.
+        """
+        if int((weights.astype(object) ** 2).sum()) > MAX_NORM_SQUARED:
+            raise ValueError("the weights of one user could overflow")
+        joined = self.with_numbers(**{INDEX: index, "hc_w": weights})
+        norms = joined.group_by(USER).agg(
+            hc_norm=cast_always((joined["hc_w"] * joined["hc_w"]).sum(), "int64")
+        )
+        heavy = self.store.keep(norms.filter(norms["hc_norm"] > clip))
+        self._norms.append((heavy, clip))
+        clipped = joined.inner_join(heavy, USER)
+        shortened = clipped["hc_w"].cast("float64") * _kept_share(clipped["hc_norm"], clip)
+        value = (shortened * double(1 << value_bits) * double(MARGIN - 1) / double(MARGIN)).floor()
+        placed = clipped.select(INDEX, hc_value=value.cast("int64"))
+        summed = placed.group_by(INDEX).agg(
+            hc_total=cast_always(placed["hc_value"].sum(), "int64"),
+            hc_n=cast_always(placed.count(), "int64"),
+        )
+        true_clipped = self._by_index(summed, 2)[index]
+        true_whole = self._true_counts[index] - true_clipped[:, 1]
+        true_totals: NDArray[np.int64] = (true_whole * weights << value_bits) + true_clipped[:, 0]
+        return true_totals
+
+    def clipped_off(
+        self,
+        index: NDArray[np.int64],
+        shares: tuple[NDArray[np.int64], NDArray[np.int64]],
+        classes: NDArray[np.int64],
+        norm: int,
+    ) -> NDArray[np.int64]:
+        """What the last two clips took away, in shares of the rows, summed by class [E1]."""
+        n_classes = int(classes.max()) + 1
+        (first, first_clip), (second, second_clip) = self._norms[-2:]
+        joined = self.with_numbers(
+            **{INDEX: index, "hc_a": shares[0], "hc_b": shares[1], "hc_class": classes}
+        )
+        heavy = first.select(USER).union(second.select(USER), distinct=True)
+        joined = joined.semi_join(heavy, USER)
+        sums = {
+            f"hc_{letter}_{i}": _sum_where(joined, f"hc_{letter}", i)
+            for letter in "ab"
+            for i in range(n_classes)
+        }
+        per_user = joined.group_by(USER).agg(**sums)
+        per_user = per_user.left_join(first.select(USER, **{FIRST: first["hc_norm"]}), USER)
+        per_user = per_user.drop(f"{USER}_right")
+        per_user = per_user.left_join(second.select(USER, **{SECOND: second["hc_norm"]}), USER)
+        lost_first = double(1) - _kept_share(per_user[FIRST], first_clip).fill_null(double(1))
+        lost_second = double(1) - _kept_share(per_user[SECOND], second_clip).fill_null(double(1))
+        entries = [
+            per_user[f"hc_a_{i}"].cast("float64") * lost_first
+            + per_user[f"hc_b_{i}"].cast("float64") * lost_second
+            for i in range(n_classes)
+        ]
+        return self._clipped_sums(per_user, entries, norm)
+
+    def clipped_share(
+        self,
+        *,
+        weights: NDArray[np.int64],
+        first_level: NDArray[np.int64],
+        clip: int,
+        caps: NDArray[np.int64],
+        lower_clips: tuple[int, ...],
+        unit_bits: int,
+    ) -> NDArray[np.int64]:
+        """What each candidate would clip off, under every row of caps: a unit a user at most [E3]."""
+        from headcount.contributions.equal_error_levels import Levels, clipped_share
+
+        levels = Levels(weights, first_level, clip, caps, lower_clips, unit_bits)
+        return clipped_share(self, levels)
+
+
+def _sum_where(joined: Any, name: str, number: int) -> Any:
+    import ibis
+
+    of_class = ibis.cases((joined["hc_class"] == number, joined[name]), else_=0)
+    return cast_always(of_class.sum(), "int64")
+
+
+def _kept_share(norm: Any, clip: int) -> Any:
+    """``sqrt(clip / norm)``, below 1 for the users it is asked of."""
+    return (double(clip) / norm.cast("float64")).sqrt()

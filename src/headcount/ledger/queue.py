@@ -1,0 +1,54 @@
+"""A line of processes at a file: first come, first served.
+
+SQLite's own lock lets whoever looks at the right moment in, and a plain file lock is often taken
+again by the process that just left it, so that in a crowd some wait for seconds. Here each comer
+takes a number and waits for the number before it. A process that dies gives its place up, and the
+one behind it may then come forward early: that is all right, because the line is for fairness and
+the database's lock behind it is for safety.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Locks on single bytes that belong to an open file and not to a process; on Linux.
+HAS_BYTE_LOCKS = hasattr(fcntl, "F_OFD_SETLKW") and struct.calcsize("P") == 8
+FIRST = 64
+
+
+@contextmanager
+def in_line(path: Path) -> Iterator[None]:
+    """Wait until everyone who came before has left; then it is our turn."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not HAS_BYTE_LOCKS:
+            try:
+                yield
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)
+            return
+        try:
+            number = int.from_bytes(os.pread(file, 8, 0), "little") + 1
+            _lock(file, fcntl.F_WRLCK, number)
+            os.pwrite(file, number.to_bytes(8, "little"), 0)
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+        try:
+            _lock(file, fcntl.F_RDLCK, number - 1)
+            yield
+        finally:
+            # Closing would do, unless a fork has a copy of the file.
+            _lock(file, fcntl.F_UNLCK, number)
+    finally:
+        os.close(file)
+
+
+def _lock(file: int, kind: int, number: int) -> None:
+    place = struct.pack("hhqqi4x", kind, os.SEEK_SET, FIRST + number, 1, 0)
+    fcntl.fcntl(file, fcntl.F_OFD_SETLKW, place)

@@ -1,0 +1,228 @@
+"""The public side of the equal-error release: constants, shares, and functions of noisy numbers.
+
+Nothing here sees private data. Floating point is free: it decides how good a release is, never
+how private.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.accounting.tail import upper_tail
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headcount.privacy.spend import Zcdp
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+PROFILE, DISCOVER, SCALE = Fraction(20, 1000), Fraction(270, 1000), Fraction(15, 1000)
+GUARD, PICK, BIAS = Fraction(12, 1000), Fraction(28, 1000), Fraction(25, 1000)
+FIRST_ROUND = Fraction(1, 5)
+
+NOISE_SHARE = 0.53  # of the target, one standard deviation of noise
+LOST_SHARE = 0.25  # of the target, what clipping may take from a row, on average
+MEAN_MISS, ROW_MISS = 0.095, 0.2
+ROW_TO_ROW = 0.6  # how unequal the rows of one class lose, as a share of what they lose
+PRIOR = 2.5  # log-odds by which each next larger candidate is preferred
+USER_CAP, GUARD_CAP, BIAS_CAP = 0.3, 2.0, 0.5
+GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 1.0, 2.5, 6
+N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
+SINGLE_LOSS = 0.02
+PEEL_RATIO = 7.0
+CERTAIN_CELL = 4.5
+
+MAX_WEIGHT = 1 << 24
+MAX_SQUARES = 1 << 62
+MAX_UNIT = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What each stage may cost. They add up to the request, exactly."""
+
+    profile: Fraction
+    discover: Fraction
+    scale: Fraction
+    guard: Fraction
+    pick: Fraction
+    first_round: Fraction
+    second_round: Fraction
+    bias: Fraction
+
+    @classmethod
+    def of(cls, limit: Zcdp) -> Shares:
+        """Fixed shares of the request; measuring takes what is left."""
+        rho = limit.rho
+        fixed = [rho * share for share in (PROFILE, DISCOVER, SCALE, GUARD, PICK, BIAS)]
+        measure = rho - sum(fixed)
+        first = measure * FIRST_ROUND
+        profile, discover, scale, guard, pick, bias = fixed
+        return cls(profile, discover, scale, guard, pick, first, measure - first, bias)
+
+    @property
+    def measure(self) -> Fraction:
+        """Both rounds together."""
+        return self.first_round + self.second_round
+
+    @property
+    def after_profile(self) -> Fraction:
+        """What the other two methods have for themselves."""
+        choices = self.scale + self.guard + self.pick
+        return self.discover + choices + self.measure + self.bias
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What the noisy profile says about users: how many, in how many groups."""
+
+    users: Floats
+    groups: Floats
+
+    @classmethod
+    def of(cls, noisy_users: Integers, sd: float) -> Crowd:
+        """Cells within noise of empty are read as empty; a cell stands for its middle."""
+        sure = np.where(noisy_users > CERTAIN_CELL * sd, noisy_users, 0).astype(np.float64)
+        middle = 2.0 ** (np.arange(len(noisy_users)) - 0.5)
+        middle[0] = 1.0
+        return cls(sure, middle)
+
+    @property
+    def single_loss(self) -> float:
+        """The share of all pairs that weights of one over the root of the groups leave out."""
+        pairs = max(1.0, float((self.users * self.groups).sum()))
+        return float((self.users * (self.groups - np.sqrt(self.groups))).sum()) / pairs
+
+    @property
+    def weight_of_all(self) -> float:
+        """What a group that everyone is in would weigh."""
+        return float((self.users / np.sqrt(self.groups)).sum())
+
+    @property
+    def first_factor(self) -> float:
+        """Users per unit of weight, typically."""
+        pairs = float((self.users * self.groups).sum())
+        return max(1.0, pairs / max(1.0, float((self.users * np.sqrt(self.groups)).sum())))
+
+
+def classes_of(n_rows: int, rows_each: int, most: int) -> Integers:
+    """Cut ranked rows into classes of nearly equal size."""
+    n_classes = max(1, min(most, n_rows // rows_each))
+    return np.arange(n_rows, dtype=np.int64) * n_classes // n_rows
+
+
+def sizes_up_to(n_rows: int) -> Integers:
+    """Candidate sizes, growing by a constant factor up to all rows."""
+    sizes = np.geomspace(min(10, n_rows), n_rows, N_SIZES)
+    return np.unique(np.rint(sizes).astype(np.int64))
+
+
+def as_integers(weights: Floats) -> tuple[Integers, float]:
+    """Positive weights as integers, and how many units make 1: sums of squares fit 64 bits."""
+    unit = min(
+        MAX_UNIT,
+        MAX_WEIGHT / float(weights.max()),
+        math.sqrt(0.99 * MAX_SQUARES / float((weights**2).sum() + len(weights) * 1e-18)),
+    )
+    return np.clip(np.rint(weights * unit), 1, MAX_WEIGHT).astype(np.int64), unit
+
+
+def whole(value: float) -> int:
+    """A squared norm as an integer the engine can compare; above the largest nobody is clipped."""
+    return max(1, min(MAX_SQUARES, math.floor(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How large a release may be: more rows at the target's noise, then all rows at less noise."""
+
+    n_rows: Integers
+    taus: Floats
+    weights: Integers
+    first_level: Integers
+    clips: tuple[int, ...]
+    real_caps: Floats
+    caps: Integers
+    lost_share: Floats
+
+    @classmethod
+    def of(
+        cls, guess: Floats, by_guess: NDArray[np.intp], within: float, rho: Fraction
+    ) -> Candidates:
+        """From the ranked guesses of counts, the target, and what measuring may cost."""
+        tau = NOISE_SHARE * within
+        sizes = sizes_up_to(len(guess))
+        rank = np.empty(len(guess), np.int64)
+        rank[by_guess] = np.arange(len(guess))
+        lower = tau * LOWER_STEP ** np.arange(1, N_LOWER + 1)
+        taus = np.concatenate([np.full(len(sizes), tau), lower])
+        n_rows = np.concatenate([sizes, np.full(len(lower), len(guess))])
+        weights, unit = as_integers(1 / guess)
+        clips = taus * math.sqrt(2 * rho)
+        caps = np.outer((USER_CAP, GUARD_CAP), clips * np.sqrt(n_rows))
+        return cls(
+            n_rows=n_rows,
+            taus=taus,
+            weights=weights,
+            first_level=np.searchsorted(sizes, rank + 1).astype(np.int64),
+            clips=tuple(whole((clip * unit) ** 2) for clip in clips.tolist()),
+            real_caps=caps,
+            caps=np.maximum(1, np.rint(caps * unit)).astype(np.int64),
+            # Less noise leaves less room for bias.
+            lost_share=LOST_SHARE * within * (taus / tau) ** 2,
+        )
+
+    @property
+    def clip(self) -> int:
+        """The squared norm at the target's noise."""
+        return self.clips[0]
+
+    @property
+    def lower_clips(self) -> tuple[int, ...]:
+        """The squared norms at less noise."""
+        return self.clips[-N_LOWER:]
+
+    def allowed(self, unit: int) -> Integers:
+        """How much all users together may lose at each candidate, under either cap."""
+        allowed = self.lost_share * self.n_rows / self.real_caps * unit
+        return np.rint(allowed * np.array([[1.0], [GUARD_SLACK]])).astype(np.int64)
+
+    @property
+    def guarded(self) -> Integers:
+        """Every few candidates: enough to keep away from sizes at which heavy users decide."""
+        last = len(self.taus) - 1
+        sized = np.arange(GUARD_STEP, last - N_LOWER, GUARD_STEP)
+        lower = np.arange(last - N_LOWER, last + 1, GUARD_STEP // 2)
+        return np.concatenate([sized, lower])
+
+
+def blend(first: Floats, weights: Floats, guess: Floats) -> Floats:
+    """A first measurement and the guess before it, weighed by how far off the guesses were."""
+    spread = np.mean((first / guess - 1) ** 2) - np.mean((1 / weights / guess) ** 2)
+    variance = np.clip(spread, 0.05**2, 0.5**2) * guess**2
+    mean = (first * weights**2 + guess / variance) / (weights**2 + 1 / variance)
+    blended: Floats = np.maximum(mean, 0.5 * guess)
+    return blended
+
+
+def misses(counts: Floats, sds: Floats, within: float) -> Floats:
+    """The chance of each row to be farther from the truth than the target."""
+    relative = within * np.maximum(counts, 0) / np.maximum(sds, 1e-300)
+    return np.array([2 * upper_tail(point) for point in relative.tolist()])
+
+
+def rows_to_print(counts: Floats, sds: Floats, within: float) -> tuple[NDArray[np.intp], float]:
+    """The rows that together keep the promise, and the share expected to be within the target."""
+    miss = misses(counts, sds, within)
+    best_first = np.argsort(miss, kind="stable")
+    best_first = best_first[miss[best_first] <= ROW_MISS]
+    mean = np.cumsum(miss[best_first]) / np.arange(1, len(best_first) + 1)
+    printed = best_first[mean <= MEAN_MISS]
+    return printed, 1 - float(miss[printed].mean()) if len(printed) else 1.0

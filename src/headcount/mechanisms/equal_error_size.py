@@ -1,0 +1,79 @@
+"""Choose how large a release may be: the largest candidate that does not lose too much.
+
+**Contract**
+
+========== ==================================================================================
+input      for every candidate the sum over users of what they would lose, capped per user
+output     the index of one candidate
+noise      exact exponential mechanism: later candidates are preferred, lossy ones avoided
+guarantee  bounded range ``epsilon``: ``epsilon**2 / 8``-zCDP, delta 0
+neighbours add or remove one user, who adds 0 to ``2**UNIT_BITS`` to every candidate's sum
+========== ==================================================================================
+
+**Reference** McSherry and Talwar 2007; Dong, Durfee and Rogers 2020 for the cost.
+
+The proof is in ``equal_error_size.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.errors import UsageError
+from headcount.mechanisms.draw import SYSTEM
+from headcount.noise.selection import select
+from headcount.privacy.event import Selection
+from headcount.privacy.exact import sqrt_bracket
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headcount.noise.entropy import Entropy
+    from headcount.privacy.spend import Zcdp
+
+UNIT_BITS = 20
+EPSILON_BITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChoice:
+    """One choice among candidates of growing size; build with ``calibrate``."""
+
+    epsilon: Fraction
+    prior: float
+
+    @classmethod
+    def calibrate(cls, spend: Zcdp, prior: float) -> SizeChoice:
+        """The largest epsilon, nearly, whose cost is at most ``spend``. [P2] rounded down.
+
+        prior:  log-odds by which each candidate is preferred to the one before it
+        """
+        root = sqrt_bracket(8 * spend.rho, EPSILON_BITS)[0]
+        if root == 0:
+            raise UsageError("A choice needs a rho greater than 0.")
+        return cls(Fraction(root, 1 << EPSILON_BITS), prior)
+
+    @property
+    def event(self) -> Selection:
+        """What the ledger records."""
+        return Selection(self.epsilon)
+
+    def draw(
+        self,
+        true_lost: NDArray[np.int64],
+        allowed: NDArray[np.int64],
+        entropy: Entropy | None = None,
+    ) -> int:
+        """Choose. ``allowed`` is public: a loss up to it costs a candidate nothing.
+
+        [P1] one user lowers every score by 0 to one unit, so the range of the change is one unit
+        and the whole epsilon goes on it.
+        """
+        unit = 1 << UNIT_BITS
+        true_excess = np.maximum(0, true_lost - allowed)
+        preferred = round(self.prior * unit / self.epsilon) * np.arange(len(true_lost))
+        return select(preferred - true_excess, self.epsilon / unit, entropy or SYSTEM)

@@ -1,0 +1,232 @@
+"""Trial of ``EqualError``: what one user moves at every stage, against what the stage was charged.
+
+Each query is put to two tables that differ by one user. The mechanism goes on with the answer of
+one of them, so both take the same path, and the noise is left out: a stage costs what its answers
+differ by, over the noise that would have been drawn.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headcount.accounting.filter import Filter
+from headcount.audit.verdict import Finding, Tier
+from headcount.contributions import equal_error as pairs_module
+from headcount.contributions import equal_error_levels as levels_module
+from headcount.contributions.equal_error import Pairs
+from headcount.contributions.equal_error_known import KnownPairs
+from headcount.contributions.equal_error_store import Store
+from headcount.mechanisms import equal_error as module
+from headcount.mechanisms import equal_error_size, gaussian, gaussian_threshold
+from headcount.mechanisms.equal_error import EqualError
+from headcount.privacy.spend import Zcdp
+from headcount.tables import open_table
+from headcount.trials.seam import swapped
+from headcount.trials.trial import Case, Effort, Trial
+
+Integers = npt.NDArray[np.int64]
+N_GROUPS = 40
+N_USERS = 600
+LIMIT = Zcdp(2, Fraction(1, 100))
+VICTIMS = {
+    "one user in every group": range(N_GROUPS),
+    "one user in one group": range(1),
+    "one user in the ten rarest": range(N_GROUPS - 10, N_GROUPS),
+}
+STAGES = 8
+
+
+def base_pairs() -> list[tuple[int, int]]:
+    """Users in four groups each, the first groups in most of them."""
+    pairs = []
+    for user in range(N_USERS):
+        first = user % 8
+        pairs += [(user, group % N_GROUPS) for group in (first, user, user * 7, user * 11 + 3)]
+    return pairs
+
+
+@dataclass
+class Log:
+    """Charges that no query has used yet, and what was found."""
+
+    subject: str
+    charges: list[Zcdp] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def filter_type(self) -> type[Filter]:
+        """A filter that writes down what it is charged."""
+        charges = self.charges
+
+        class Written(Filter):
+            def charge(self, spend: Zcdp) -> None:
+                super().charge(spend)
+                charges.append(spend)
+
+        return Written
+
+    def paid(self) -> float:
+        """What was charged for this query; a query that nobody charged is worth nothing."""
+        return float(self.charges.pop(0).rho) if self.charges else 0.0
+
+    def noisy(self, counts: Integers, law: Any, _entropy: object = None) -> Integers:
+        """No noise: the answer itself, and a finding from how far the two tables are apart."""
+        squared = sum(part**2 for part in self.moved)
+        self.found("rho", self.paid(), float(squared / (2 * law.sigma_squared)))
+        return counts
+
+    def select(self, scores: Integers, rate: Fraction, _entropy: object) -> int:
+        """The best candidate, and a finding from the range of the difference."""
+        epsilon = (max(self.moved) - min(self.moved)) * rate
+        # Also when all sums move alike: a score may stop at the allowance and not move at all.
+        epsilon = max(epsilon, max(map(abs, self.moved)) * rate)
+        self.found("rho", self.paid(), float(epsilon**2 / 8))
+        return int(np.argmax(scores))
+
+    def found(self, measure: str, claimed: float, value: float) -> None:
+        """Write a finding down, with the number of the stage."""
+        subject = f"{self.subject}, stage {len(self.findings) + 1}"
+        self.findings.append(Finding(Tier.GREY_BOX, subject, measure, claimed, value))
+
+
+@dataclass
+class Twin:
+    """Puts every query to both tables, and answers for the one with the user."""
+
+    one: Any
+    other: Any
+    log: Log
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def asked(*arguments: Any, **named: Any) -> Any:
+            left = getattr(self.one, name)(*arguments, **named)
+            right = getattr(self.other, name)(*arguments, **named)
+            if isinstance(left, KnownPairs):
+                return Twin(left, right, self.log)
+            self.log.moved = (np.ravel(left) - np.ravel(right)).tolist()
+            return left
+
+        return asked
+
+    def discover(self, bounds: Any, draw: Callable[[Integers], Any]) -> Integers:
+        """Both tables have the same groups, so their totals can be put side by side."""
+        left, right = (side.discover(bounds, _everything) for side in (self.one, self.other))
+        self.log.moved = [int(a) - int(b) for a, b in zip(left, right, strict=True)]
+        kept, totals = draw(left)
+        if len(kept) < len(left):
+            raise ValueError("every group of the trial is above the threshold")
+        noisy: Integers = totals
+        return noisy
+
+
+def _everything(true_totals: Integers) -> tuple[npt.NDArray[np.intp], Integers]:
+    return np.arange(len(true_totals)), true_totals
+
+
+@contextmanager
+def opened(rows: list[tuple[int, int]]) -> Iterator[Pairs]:
+    """The pairs of a table, in the engine."""
+    table = pa.table({"user": [u for u, _ in rows], "item": [g for _, g in rows]})
+    source = open_table(table, user="user")
+    with Store(source.engine) as store:
+        yield Pairs(source, "item", store, key=bytes(32))
+
+
+def stages(victim: str) -> list[Finding]:
+    """One release on two tables, stage by stage."""
+    log = Log(victim)
+    base = base_pairs()
+    with ExitStack() as stack:
+        stack.enter_context(swapped(module, "Filter", log.filter_type()))
+        stack.enter_context(swapped(gaussian, "noisy", log.noisy))
+        stack.enter_context(swapped(gaussian_threshold, "noisy", log.noisy))
+        stack.enter_context(swapped(equal_error_size, "select", log.select))
+        more = base + [(N_USERS, group) for group in VICTIMS[victim]]
+        one, other = (stack.enter_context(opened(rows)) for rows in (more, base))
+        EqualError.calibrate(LIMIT, 0.10, "equal").draw(Twin(one, other, log))
+    if len(log.findings) != STAGES:
+        raise ValueError(f"{len(log.findings)} stages were seen, not {STAGES}")
+    return log.findings
+
+
+def _examined(
+    broken: Callable[[], AbstractContextManager[None]], victims: Sequence[str]
+) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        chosen = victims if effort is Effort.FULL else victims[:1]
+        with broken():
+            return list(itertools.chain.from_iterable(stages(victim) for victim in chosen))
+
+    return examined
+
+
+def _no_cap(users: Any, clip: int, cap: Any, unit_bits: int) -> Any:
+    share = 1 - (clip / users["hc_norm"].cast("float64")).sqrt()
+    lost = users["hc_sum"].cast("float64") * share / cap.cast("float64") * (1 << unit_bits)
+    return lost.floor().cast("int64")
+
+
+def no_cap() -> AbstractContextManager[None]:
+    """A user's loss counts for all it is, not up to one unit."""
+    return swapped(levels_module, "_loss", _no_cap)
+
+
+def no_clip() -> AbstractContextManager[None]:
+    """Users keep all their weight when rows are measured."""
+    shipped = KnownPairs.clipped_totals
+
+    def unclipped(known: KnownPairs, index: Integers, weights: Integers, _: int, bits: int) -> Any:
+        return shipped(known, index, weights, 1 << 62, bits)
+
+    return swapped(KnownPairs, "clipped_totals", unclipped)
+
+
+def no_norm() -> AbstractContextManager[None]:
+    """Users keep all they add to the classes."""
+    shipped = KnownPairs._clipped_sums
+
+    def unclipped(known: KnownPairs, per_user: Any, entries: Any, _norm: int) -> Any:
+        return shipped(known, per_user, entries, 1 << 60)
+
+    return swapped(KnownPairs, "_clipped_sums", unclipped)
+
+
+def whole_weights() -> AbstractContextManager[None]:
+    """Users weigh one in every group when groups are discovered, however many they have."""
+    return swapped(pairs_module, "exact_weight", lambda n, bounds: n * 0 + bounds.scale)
+
+
+def free_bias() -> AbstractContextManager[None]:
+    """The last query is not charged."""
+    shipped = module._Run.noisy
+
+    def noisy(run: Any, sensitivity: Any, rho: Fraction, ask: Callable[[], Integers]) -> Any:
+        if rho != run.plan.shares.bias:
+            return shipped(run, sensitivity, rho, ask)
+        mechanism = gaussian.Gaussian.calibrate(sensitivity, Zcdp(rho))
+        return mechanism.draw(ask(), run.entropy), mechanism.sd
+
+    return swapped(module._Run, "noisy", noisy)
+
+
+EVERY = tuple(VICTIMS)
+TRIAL = Trial(
+    "equal_error",
+    (
+        Case("as shipped", _examined(nullcontext, EVERY), is_mutant=False),
+        Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
+        Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
+        Case("no norm on class totals", _examined(no_norm, EVERY[:1])),
+        Case("whole weights in discovery", _examined(whole_weights, EVERY[:1])),
+        Case("a bias query that is not charged", _examined(free_bias, EVERY[:1])),
+    ),
+)

@@ -1,0 +1,122 @@
+"""The equal-error mechanism: what is charged, and what public numbers do with noisy answers."""
+
+from __future__ import annotations
+
+import secrets
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from headcount.accounting.compose import cost
+from headcount.accounting.filter import Filter
+from headcount.errors import UsageError
+from headcount.mechanisms import equal_error_public as public
+from headcount.mechanisms.equal_error import EqualError
+from headcount.mechanisms.equal_error_public import Candidates, Crowd, Shares
+from headcount.mechanisms.equal_error_size import UNIT_BITS, SizeChoice
+from headcount.privacy.spend import Zcdp
+
+
+def random_fraction(low: int, high: int) -> Fraction:
+    return Fraction(low + secrets.randbelow(high - low), 1 + secrets.randbelow(10**9))
+
+
+def test_shares_add_up_to_the_request_in_a_thousand_plans() -> None:
+    for _ in range(1000):
+        limit = Zcdp(random_fraction(1, 10**12), Fraction(1, 10**6))
+        shares = Shares.of(limit)
+        assert shares.profile + shares.after_profile == limit.rho
+        assert shares.measure == shares.first_round + shares.second_round
+        parts = [getattr(shares, name) for name in Shares.__slots__]
+        assert sum(parts) == limit.rho
+        assert min(parts) > 0
+
+
+@pytest.mark.parametrize("rho", ["0.00001", "0.1", "7.3"])
+def test_a_choice_costs_its_share_and_hardly_less(rho: str) -> None:
+    share = Zcdp(Fraction(rho))
+    spent = cost(SizeChoice.calibrate(share, 1.5).event)
+    assert spent <= share
+    assert spent.rho > share.rho * Fraction(999, 1000)
+
+
+def test_too_small_a_spend_is_refused() -> None:
+    with pytest.raises(UsageError, match="delta greater than 0"):
+        EqualError.calibrate(Zcdp(1), 0.1)
+    with pytest.raises(UsageError, match="rho of at least"):
+        EqualError.calibrate(Zcdp("0.000001", "1e-6"), 0.1)
+
+
+def test_the_event_is_the_request() -> None:
+    limit = Zcdp("0.3", "1e-6")
+    assert cost(EqualError.calibrate(limit, 0.1).event) == limit
+
+
+def test_a_stage_is_charged_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headcount.mechanisms import equal_error
+
+    budgets: list[Filter] = []
+
+    def watched(limit: Zcdp) -> Filter:
+        budgets.append(Filter(limit))
+        return budgets[0]
+
+    monkeypatch.setattr(equal_error, "Filter", watched)
+
+    class Pairs:
+        def users_per_cell(self) -> None:
+            assert budgets[0].spent.rho > 0
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        EqualError.calibrate(Zcdp(1, "1e-6"), 0.1).draw(Pairs())  # type: ignore[arg-type]
+
+
+def test_a_profile_of_noise_is_read_as_nobody() -> None:
+    crowd = Crowd.of(np.array([12, -3, 4] + [0] * 18), 5.0)
+    assert crowd.weight_of_all == 0
+    assert crowd.first_factor == 1
+
+
+def test_one_group_each_loses_nothing_in_one_pass() -> None:
+    assert Crowd.of(np.array([10_000] + [0] * 20), 5.0).single_loss == 0
+    assert Crowd.of(np.array([0, 0, 0, 0, 0, 10_000] + [0] * 15), 5.0).single_loss > 0.7
+
+
+def test_weights_fit_the_engine_whatever_the_counts_are() -> None:
+    for counts in ([3.0] * 100_000, [5e9], [1.0, 1e9], np.geomspace(5, 1e6, 20_000)):
+        integers, unit = public.as_integers(1 / (0.053 * np.asarray(counts)))
+        assert integers.min() >= 1
+        assert integers.max() <= public.MAX_WEIGHT
+        assert int((integers.astype(object) ** 2).sum()) <= public.MAX_SQUARES
+        assert unit > 0
+
+
+def test_candidates_grow_and_then_quieten() -> None:
+    guess = np.geomspace(1e5, 20, 3000)
+    candidates = Candidates.of(guess, np.argsort(-guess), 0.10, Fraction(1, 2))
+    assert (np.diff(candidates.n_rows) >= 0).all()
+    assert (np.diff(candidates.taus) <= 0).all()
+    assert candidates.n_rows[-1] == 3000
+    assert candidates.caps.shape[1] == len(candidates.clips) == len(candidates.taus)
+    assert candidates.first_level.max() == len(candidates.taus) - public.N_LOWER - 1
+    for level, size in enumerate(candidates.n_rows[: -public.N_LOWER]):
+        assert (candidates.first_level <= level).sum() == size
+
+
+def test_rows_are_printed_while_the_promise_holds() -> None:
+    counts = np.array([1000.0, 1000.0, 1000.0, -5.0])
+    rows, expected = public.rows_to_print(counts, np.array([50.0, 52.0, 500.0, 1.0]), 0.10)
+    assert sorted(rows.tolist()) == [0, 1]
+    assert 0.9 < expected < 1
+
+
+def test_the_choice_avoids_what_loses_and_prefers_what_is_larger() -> None:
+    choice = SizeChoice.calibrate(Zcdp(1), 1.5)
+    unit = 1 << UNIT_BITS
+    lost = np.array([0, 0, 0, 50 * unit], np.int64)
+    allowed = np.zeros(4, np.int64)
+    drawn = [choice.draw(lost, allowed) for _ in range(200)]
+    assert max(drawn) == 2
+    assert drawn.count(2) > drawn.count(0)
