@@ -161,7 +161,7 @@ class KnownPairs:
         lower_clips: tuple[int, ...],
         unit_bits: int,
     ) -> NDArray[np.int64]:
-        """What each candidate would clip off, under every row of caps: a unit a user at most [E3]."""
+        """What candidates would clip off, by row of caps; a user adds one unit at most [E3]."""
         from headcount.contributions.equal_error_levels import Levels, clipped_share
 
         levels = Levels(weights, first_level, clip, caps, lower_clips, unit_bits)

@@ -90,7 +90,7 @@ class Crowd:
     def of(cls, noisy_users: Integers, sd: float) -> Crowd:
         """Cells within noise of empty are read as empty; a cell stands for its middle."""
         sure = np.where(noisy_users > CERTAIN_CELL * sd, noisy_users, 0).astype(np.float64)
-        middle = 2.0 ** (np.arange(len(noisy_users)) - 0.5)
+        middle = np.exp2(np.arange(len(noisy_users), dtype=np.float64) - 0.5)
         middle[0] = 1.0
         return cls(sure, middle)
 
