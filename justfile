@@ -78,9 +78,9 @@ audit-repeat passes="20":
 test-e2e *args:
     {{ bin }}/pytest -q tests/e2e {{ args }}
 
-# Every test there is, with one summary line at the end
-test-all *args:
-    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/pytest -q -n 2 --dist loadgroup tests {{ args }}
+# Every test there is: first what shares nothing, then what starts servers and processes of its own
+test-all: test test-statistical
+    {{ bin }}/pytest -q tests/engines tests/service tests/e2e
 
 # The sensitivity property on 10,000 random tables
 property-long:

@@ -93,8 +93,8 @@ def one_process(charge: Callable[[], object], bare: Callable[[], object], n: int
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def crowd(address: str, n: int, for_seconds: float) -> tuple[list[float], float]:
-    """Latencies of charges by ``n`` processes at once, and charges per second."""
+def crowd(address: str, n: int, for_seconds: float) -> list[list[float]]:
+    """Latencies of charges by ``n`` processes at once, one list for each."""
     gate, answers = FORK.Barrier(n), FORK.SimpleQueue()
 
     def member() -> None:
@@ -111,10 +111,10 @@ def crowd(address: str, n: int, for_seconds: float) -> tuple[list[float], float]
     members = [FORK.Process(target=member) for _ in range(n)]
     for process in members:
         process.start()
-    took = [each for _ in members for each in answers.get()]
+    took = [answers.get() for _ in members]
     for process in members:
         process.join()
-    return took, len(took) / for_seconds
+    return took
 
 
 def p99(latencies: list[float]) -> float:
@@ -131,7 +131,7 @@ def measure(
     """All figures of one store."""
     charges: list[float] = []
     bares: list[float] = []
-    crowds: dict[int, tuple[list[float], float]] = {8: ([], 0.0), 32: ([], 0.0)}
+    crowds: dict[int, list[list[list[float]]]] = {8: [], 32: []}
     overspend = Fraction(0)
     for _ in range(ROUNDS):
         # A new ledger each time: opening one reads its history, and 32 processes open it.
@@ -141,9 +141,8 @@ def measure(
         one, plain = one_process(charger(address), bare(address), 100 * scale)
         charges += one
         bares += plain
-        for n, (seen, rate) in crowds.items():
-            took, now = crowd(address, n, scale)
-            crowds[n] = seen + took, rate + now / ROUNDS
+        for n, rounds in crowds.items():
+            rounds.append(crowd(address, n, scale))
         ledger.verify()
         charged = sum((entry.spend.rho for entry in ledger.entries("bench")), Fraction(0))
         overspend += abs(charged - ledger.account("bench").spent.rho)
@@ -156,7 +155,13 @@ def measure(
         "one_p99_over_bare_p99": p99(charges) / p99(bares),
         "per_second_1": 1 / statistics.mean(charges),
     }
-    for n, (took, rate) in crowds.items():
+    for n, rounds in crowds.items():
+        took = [latency for members in rounds for member in members for latency in member]
+        rate = len(took) / (ROUNDS * scale)
+        # How evenly turns are given: the member with the fewest against the one with the most.
+        even = min(min(map(len, members)) / max(map(len, members)) for members in rounds)
+        figures[f"fewest_over_most_{n}"] = even
+        figures[f"p99_{n}_over_mean_{n}"] = p99(took) / statistics.mean(took)
         figures[f"per_second_{n}"] = rate
         figures[f"p99_{n}_ms"] = p99(took) * 1e3
         figures[f"p99_{n}_over_median_1"] = p99(took) / median

@@ -16,11 +16,3 @@ def heads_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["HEADCOUNT_HEADS"]
     else:
         os.environ["HEADCOUNT_HEADS"] = before
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a server on one worker when several run side by side."""
-    for item in items:
-        for folder in ("engines", "service"):
-            if folder in item.path.parts:
-                item.add_marker(pytest.mark.xdist_group(folder))

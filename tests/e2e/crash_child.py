@@ -28,12 +28,19 @@ def say(stage: str) -> None:
     os.write(1, f"{os.getpid()} {stage}\n".encode())
 
 
+def show(folder: Path, key: str, payload: bytes) -> None:
+    """All at once: a kill while writing shows nothing."""
+    draft = folder / f"draft-{key}"
+    draft.write_bytes(payload)
+    draft.rename(folder / "shown" / key)
+
+
 def release_and_show(folder: Path, key: str) -> None:
-    """A user's program: showing is writing to a file that the world can see."""
+    """A user's program: showing is putting a file where the world can see it."""
     data = hc.open(events(), user="user", account="crash", ledger=folder / "ledger.db")
     plan = data.count_users(by="group", spend=hc.Budget(epsilon="0.1"))
     release = plan.release(key=key, progress=say)
-    (folder / "shown" / key).write_bytes(release.to_bytes())
+    show(folder, key, release.to_bytes())
     say("shown")
     time.sleep(0.05)  # so that some kills come after everything is done
 
@@ -48,7 +55,7 @@ def charge_only_after_showing(folder: Path, key: str) -> None:
         return Charge(0, True, None)
 
     def store(self: Ledger, _sequence: int, payload: bytes) -> bytes:
-        (folder / "shown" / key).write_bytes(payload)
+        show(folder, key, payload)
         time.sleep(0.02)
         made = original_charge(self, **held)  # type: ignore[arg-type]
         return original_store(self, made.sequence, payload)

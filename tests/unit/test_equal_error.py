@@ -106,10 +106,20 @@ def test_candidates_grow_and_then_quieten() -> None:
 
 
 def test_rows_are_printed_while_the_promise_holds() -> None:
-    counts = np.array([1000.0, 1000.0, 1000.0, -5.0])
-    rows, expected = public.rows_to_print(counts, np.array([50.0, 52.0, 500.0, 1.0]), 0.10)
+    counts, sds = np.array([1000.0, 1000.0, 1000.0, -5.0]), np.array([50.0, 52.0, 500.0, 1.0])
+    rows = public.rows_to_print(counts, sds, 0.10)
     assert sorted(rows.tolist()) == [0, 1]
-    assert 0.9 < expected < 1
+    assert 0.9 < public.expected_within(counts[rows], sds[rows], 0.10) < 1
+    assert public.expected_within(counts[:0], sds[:0], 0.10) == 1
+
+
+def test_rows_that_miss_the_promise_by_little_are_better_than_none() -> None:
+    counts, sds = np.full(100, 1000.0), np.full(100, 80.0)
+    assert not len(public.rows_to_print(counts, sds, 0.10))
+    assert len(public.rows_or_second_best(counts, sds, 0.10)) == 100
+    assert 0.7 < public.expected_within(counts, sds, 0.10) < 0.85
+    assert not len(public.rows_or_second_best(counts, 2 * sds, 0.10))
+    assert len(public.rows_or_second_best(counts, sds / 2, 0.10)) == 100
 
 
 def test_the_choice_avoids_what_loses_and_prefers_what_is_larger() -> None:

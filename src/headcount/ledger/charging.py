@@ -3,7 +3,7 @@
 Order of a charge, the same for everyone: take a turn; take from the account if it can pay, and see
 whether the key is new; take from the analyst's quota; add the entry; commit. Turns make it fair.
 What makes it safe would hold without them: the account and the quota are taken by a condition
-inside one UPDATE, the journal has one charge per key, and no two entries follow the same one.
+inside one UPDATE, the journal has one charge per key, and one entry per number.
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ metadata = sa.MetaData()
 
 VERSION_TABLE = "ledger_version"
 
+# SQLite keeps a table in the order of an INTEGER key, without an index of its own for it.
+SEQUENCE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
 
 def _text(name: str) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=False)
@@ -38,12 +41,11 @@ ledger = sa.Table("ledger", metadata, sa.Column("id", sa.Text, primary_key=True)
 entries = sa.Table(
     "entries",
     metadata,
-    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
     *(_text(name) for name in ("kind", "account", "key", "analyst", "neighbours", "verb")),
     *(_text(name) for name in ("digest", "about", "event")),
     *(_number(name) for name in ("rho", "delta")),
     *(_text(name) for name in ("at", "previous", "hash")),
-    sa.UniqueConstraint("previous", name="one_chain"),
     sa.CheckConstraint("rho >= 0 AND delta >= 0", name="costs_are_not_negative"),
 )
 sa.Index(
@@ -105,6 +107,6 @@ covers = sa.Table(
 results = sa.Table(
     "results",
     metadata,
-    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
     sa.Column("payload", sa.LargeBinary, nullable=False),
 )

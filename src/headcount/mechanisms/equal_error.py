@@ -10,11 +10,11 @@ guarantee  ``limit.delta``-approximate ``limit.rho``-zCDP, every choice included
 neighbours add or remove one user, who may be in any number of groups
 ========== ==================================================================================
 
-**Reference** The weights of contribution bounding (ICML 2023), with the weighted sampling of
-groups replaced by an l2 norm; the branch for few users is Private Count Release (2024).
+**Reference** Contribution bounding for user-level histograms (ICML 2023) for clipping in l2, here
+of groups weighted by their size; the branch for few users is Private Count Release (2024).
 
-Stages: profile, discover, scale, pick, two rounds of measuring, bias. Each is charged to a filter
-before it is asked, and each uses the data and what earlier stages published.
+Stages: profile, discover, scale, guard, pick, two rounds of measuring, bias. Each is charged to a
+filter before it is asked, and each uses the data and what earlier stages published.
 
 The proof is in ``equal_error.md``.
 """
@@ -167,7 +167,8 @@ class _Run:
         counts = noisy_weights * (1 + loss)
         sds = np.hypot(sd * (1 + loss), public.ROW_TO_ROW * loss * counts)
         why = f"users are in few groups: one pass leaves out about {loss:.1%} of the count"
-        return self.printed("single", order, counts, sds, why)
+        rows = public.rows_to_print(counts, sds, self.plan.within)
+        return self.printed("single", order, counts, sds, rows, why)
 
     def peel(self, rho: Fraction) -> Counted:
         """Few users: measure the largest groups one by one."""
@@ -179,7 +180,7 @@ class _Run:
         counts = np.array([row.estimate for row in rows], np.float64)
         sds = np.array([row.sd for row in rows], np.float64)
         positions = np.array([row.position for row in rows], np.intp)
-        expected = 1 - float(np.mean(public.misses(counts, sds, self.plan.within))) if rows else 1.0
+        expected = public.expected_within(counts, sds, self.plan.within)
         why = "there are few users for this budget: the largest groups are measured one by one"
         return Counted("peel", positions, counts, sds, expected, why)
 
@@ -189,14 +190,15 @@ class _Run:
         order, noisy_weights, _ = self.discovered(shares.discover)
         if not len(order):
             empty = np.zeros(0)
-            return self.printed("equal", order, empty, empty, why)
+            return Counted("equal", order, empty, empty, 1.0, why)
         known = self.pairs.known(order)
         guess = noisy_weights * self.factors(known, noisy_weights, shares.scale, crowd)
         by_guess = np.argsort(-guess, kind="stable")
         n_rows, tau = self.picked(known, guess, by_guess, shares)
         index = by_guess[:n_rows].astype(np.int64)
         counts, sds = self.measured(known, index, guess[index], tau, shares)
-        return self.printed("equal", order[index], counts, sds, why)
+        rows = public.rows_or_second_best(counts, sds, self.plan.within)
+        return self.printed("equal", order[index], counts, sds, rows, why)
 
     def factors(
         self, known: KnownQueries, noisy_weights: Floats, rho: Fraction, crowd: Crowd
@@ -296,10 +298,18 @@ class _Run:
         return totals / values, values / sd
 
     def printed(
-        self, method: str, positions: Positions, counts: Floats, sds: Floats, why: str
+        self,
+        method: str,
+        positions: Positions,
+        counts: Floats,
+        sds: Floats,
+        rows: Positions,
+        why: str,
     ) -> Counted:
-        rows, expected = public.rows_to_print(counts, sds, self.plan.within)
-        return Counted(method, positions[rows], counts[rows], sds[rows], expected, why)
+        """Some of the rows, and what share of them to expect within the target."""
+        counts, sds = counts[rows], sds[rows]
+        expected = public.expected_within(counts, sds, self.plan.within)
+        return Counted(method, positions[rows], counts, sds, expected, why)
 
 
 def _in_l2(l2_squared: int, n_entries: int) -> Sensitivity:

@@ -119,6 +119,12 @@ class _EqualCount:
             ),
         )
 
+    @staticmethod
+    def _below(expected: float) -> str:
+        if expected >= 0.9:
+            return ""
+        return ", less than nine in ten: a few users are in very many groups; spend more"
+
     def read_and_draw(self, key: bytes, entry: int) -> Release:
         with Store(self.dataset.table.engine) as store:
             pairs = Pairs(self.dataset.table, self.by, store, key=key)
@@ -142,7 +148,7 @@ class _EqualCount:
             notes=(
                 f"Method {counted.method!r}: {counted.why}.",
                 f"Expected share of rows within {self.mechanism.within:.3g} of the truth: "
-                f"{counted.expected_within:.1%}.",
+                f"{counted.expected_within:.1%}{self._below(counted.expected_within)}.",
                 BAR + ".",
                 *self.rules,
             ),

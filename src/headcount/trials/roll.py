@@ -13,6 +13,8 @@ MECHANISMS = (
     "gaussian",
     "gaussian_threshold",
     "private_count_release",
+    "equal_error_size",
+    "equal_error",
     "count_users",
 )
 

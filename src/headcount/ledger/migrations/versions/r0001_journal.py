@@ -10,6 +10,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+SEQUENCE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 KEPT = ("ledger", "entries", "covers", "results")
 COUNTED = ("accounts", "quotas")
 
@@ -27,13 +28,12 @@ def upgrade() -> None:
     op.create_table("ledger", *_text("id"), sa.PrimaryKeyConstraint("id"))
     op.create_table(
         "entries",
-        sa.Column("sequence", sa.BigInteger, nullable=False, autoincrement=False),
+        sa.Column("sequence", SEQUENCE, nullable=False, autoincrement=False),
         *_text("kind", "account", "key", "analyst", "neighbours", "verb"),
         *_text("digest", "about", "event"),
         *_number("rho", "delta"),
         *_text("at", "previous", "hash"),
         sa.PrimaryKeyConstraint("sequence"),
-        sa.UniqueConstraint("previous", name="one_chain"),
         sa.CheckConstraint("rho >= 0 AND delta >= 0", name="costs_are_not_negative"),
     )
     for name, columns, kind in (
@@ -61,7 +61,7 @@ def upgrade() -> None:
     op.create_table("covers", *_text("source", "account"), sa.PrimaryKeyConstraint("source"))
     op.create_table(
         "results",
-        sa.Column("sequence", sa.BigInteger, nullable=False, autoincrement=False),
+        sa.Column("sequence", SEQUENCE, nullable=False, autoincrement=False),
         sa.Column("payload", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("sequence"),
     )

@@ -1,0 +1,73 @@
+"""Every stage of the equal-error release sees the same numbers on every engine."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headcount.contributions.equal_error import Pairs
+from headcount.contributions.equal_error_store import Store
+from headcount.privacy.bounds import Bounds
+
+N_GROUPS = 60
+BOUNDS = Bounds(1 << 20, 1, 20)
+
+
+def events() -> pa.Table:
+    chooser = random.Random(11)
+    users, items = [], []
+    for user in range(400):
+        n = min(N_GROUPS, 1 + int(chooser.paretovariate(0.6)))
+        chosen = chooser.sample(range(N_GROUPS), n)
+        users += [user] * (n + 1)
+        items += [None if g == 7 else f"straße {g:02d}" for g in [*chosen, chosen[0]]]
+    return pa.table({"user": users, "item": items})
+
+
+def everything(true_totals: Any) -> Any:
+    return np.arange(len(true_totals)), true_totals
+
+
+def answers(table: Any, key: bytes) -> list[list[int]]:
+    """What reaches the noise, stage by stage, for fixed public numbers."""
+    found: list[Any] = []
+    with Store(table.engine) as store:
+        pairs = Pairs(table, "item", store, key=key)
+        found += [pairs.users_per_cell(), pairs.largest(N_GROUPS)]
+        found.append(pairs.discover(Bounds(5, 1, 20), everything))
+        found.append(pairs.discover(BOUNDS, everything))
+        assert pairs.groups.num_rows == N_GROUPS
+        known = pairs.known(np.arange(N_GROUPS)[::-1])
+        every = np.arange(N_GROUPS)
+        weights = 1_234_567 // (every + 3)
+        found.append(known.class_totals(weights, every * 4 // N_GROUPS, 700_000))
+        clip = int((weights.astype(float) ** 2).sum()) // 5
+        caps = np.outer((1, 5), np.arange(1, 9) * 100_003)
+        found.append(
+            known.clipped_share(
+                weights=weights,
+                first_level=every // 10,
+                clip=clip,
+                caps=caps,
+                lower_clips=(clip // 2, clip // 3),
+                unit_bits=20,
+            )
+        )
+        index = every[:50]
+        for part in (3, 7):
+            found.append(known.clipped_totals(index, weights[index], clip // part, 7))
+        shares = (weights[index] * 100, weights[index] * 333)
+        found.append(known.clipped_off(index, shares, index * 8 // 50, 1 << 24))
+    return [np.ravel(part).tolist() for part in found]
+
+
+def test_stages_agree(loader: Any, duckdb_loader: Any, key: bytes) -> None:
+    got, want = (
+        answers(where.open(events(), "equal_error", user="user"), key)
+        for where in (loader, duckdb_loader)
+    )
+    assert got == want
+    assert all(max(part) > 0 for part in got)
