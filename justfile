@@ -107,6 +107,10 @@ bench-noise *args:
 bench-engine *args:
     {{ bin }}/python benchmarks/engine.py {{ args }}
 
+# Counts within a target error beside PCR and Plume; needs HEADCOUNT_DATA; last line is JSON
+bench-within *args:
+    {{ bin }}/python benchmarks/within.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}

@@ -16,7 +16,7 @@ def count_users(
     groups: Path | None = typer.Option(None, help="A text file of public groups, one per line."),
     bound: int | None = typer.Option(None, help="In how many groups a user counts fully."),
     within: float | None = typer.Option(None, help="The relative error to aim at, such as 0.10."),
-    method: str = typer.Option("auto", help="How: auto, threshold or peel."),
+    method: str = typer.Option("auto", help="How: auto, threshold, equal or peel."),
     epsilon: str = typer.Option("1", help="What this release spends."),
     delta: str = typer.Option("1e-6", help="The delta of the account when it is opened."),
     budget: str | None = typer.Option(

@@ -18,13 +18,12 @@ from headcount.contributions.arithmetic import exact_weight
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.equal_error_known import KnownPairs
 from headcount.contributions.equal_error_store import Store
-from headcount.contributions.groups import INDEX, TOTAL, USER, _only_listed, group_rows
+from headcount.contributions.groups import INDEX, TOTAL, USER, group_rows, only_listed
 from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
 from headcount.contributions.largest import ONE_EACH
 from headcount.contributions.listed import GroupList
-from headcount.contributions.profile import CELLS
+from headcount.contributions.profile import counted_cells
 from headcount.contributions.tally import Tally
-from headcount.tables.engine import cast_always
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,20 +59,7 @@ class Pairs:
 
     def users_per_cell(self) -> NDArray[np.int64]:
         """How many users are in each cell of groups per user; a user adds one, to one cell."""
-        import ibis
-
-        n_groups = self._per_user[N_GROUPS]
-        cell = ibis.cases(
-            *((n_groups <= most, ibis.literal(i, "int64")) for i, most in enumerate(CELLS[:-1])),
-            else_=ibis.literal(len(CELLS) - 1, "int64"),
-        )
-        placed = self._per_user.select(hc_cell=cell)
-        counted = placed.group_by("hc_cell").agg(hc_users=cast_always(placed.count(), "int64"))
-        true_users = np.zeros(len(CELLS), np.int64)
-        schema = pa.schema({"hc_cell": pa.int64(), "hc_users": pa.int64()})
-        for batch in self.engine.stream(counted, schema):
-            true_users[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
-        return true_users
+        return counted_cells(self.engine, self._per_user)
 
     def largest(self, n: int) -> NDArray[np.int64]:
         """The ``n`` largest counts of users, largest first; no bound on users."""
@@ -132,5 +118,5 @@ class Pairs:
             INDEX, pa.array(np.arange(len(order)), pa.int64())
         )
         relation = self.engine.relation(table)
-        pairs = self._store.keep(_only_listed(self._pairs, relation, own, listed))
+        pairs = self._store.keep(only_listed(self._pairs, relation, own, listed))
         return KnownPairs(pairs, len(order), self._store)

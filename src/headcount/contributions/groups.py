@@ -88,7 +88,7 @@ def group_rows(
     if weights is not None:
         extra[WEIGHT] = _in_list_order(given, weights, listed, parts)
     relation = table.engine.relation(listed.arrow(own, extra))
-    rows = _only_listed(rows, relation, own, listed)
+    rows = only_listed(rows, relation, own, listed)
     rules += (f"Only the {len(listed):,} listed groups are counted.",)
     return Grouped(table, names, kinds, rows, (INDEX,), rules, listed, relation)
 
@@ -122,7 +122,7 @@ def _check_names(table: UserTable, names: tuple[str, ...]) -> None:
             )
 
 
-def _only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> Any:
+def only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> Any:
     """Match rows with the list. A plain equality wherever the list has no missing value."""
     conditions = []
     for column, kind, has_missing in zip(columns, listed.kinds, listed.has_missing, strict=True):

@@ -32,7 +32,7 @@ def largest_counts(table: UserTable, by: GroupBy | Sequence[GroupBy], n: int) ->
     import pyarrow as pa
 
     grouped = group_rows(table, by)
-    each = BoundedContributions(grouped, grouped.rows.distinct(), ONE_EACH, 0, None, 1, SEAL)
+    each = BoundedContributions(grouped, grouped.pairs(), ONE_EACH, 0, None, 1, SEAL)
     true_tally = Tally(each)
     totals: Any = true_tally.query(ordered=False)
     largest = totals.order_by(ibis.desc(totals[TOTAL])).limit(n)

@@ -14,29 +14,35 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from headcount.tables.engine import Engine
+
 CELLS = tuple(1 << power for power in range(21))
 """Cell i holds users in more than CELLS[i-1] and at most CELLS[i] groups; the last has no end."""
 
 
 def users_per_cell(table: UserTable, by: GroupBy | Sequence[GroupBy]) -> NDArray[np.int64]:
-    """How many users are in each cell, before noise. [C1] A user adds one, to one cell.
+    """How many users are in each cell, before noise. A user adds one, to one cell.
 
     Users in no group, and rows without a user, are in no cell.
     """
+    return counted_cells(table.engine, groups_per_user(group_rows(table, by).pairs()))
+
+
+def counted_cells(engine: Engine, per_user: Any) -> NDArray[np.int64]:
+    """The cells of a table with one row and one number of groups for each user."""
     import ibis
     import numpy as np
     import pyarrow as pa
 
-    per_user = groups_per_user(group_rows(table, by).rows.distinct())
     n_groups = per_user[N_GROUPS]
     cell = ibis.cases(
         *((n_groups <= most, ibis.literal(i, "int64")) for i, most in enumerate(CELLS[:-1])),
         else_=ibis.literal(len(CELLS) - 1, "int64"),
     )
     placed = per_user.select(hc_cell=cell)
-    counted: Any = placed.group_by("hc_cell").agg(hc_users=cast_always(placed.count(), "int64"))
+    counted = placed.group_by("hc_cell").agg(hc_users=cast_always(placed.count(), "int64"))
     schema = pa.schema({"hc_cell": pa.int64(), "hc_users": pa.int64()})
     true_users = np.zeros(len(CELLS), np.int64)
-    for batch in table.engine.stream(counted, schema):
+    for batch in engine.stream(counted, schema):
         true_users[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
     return true_users

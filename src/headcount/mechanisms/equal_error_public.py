@@ -34,7 +34,7 @@ FEW_OF, SECOND_BEST_MISS = 4, 1 / 3
 ROW_TO_ROW = 0.6  # how unequal the rows of one class lose, as a share of what they lose
 PRIOR = 2.0  # log-odds by which each next larger candidate is preferred
 USER_CAP, GUARD_CAP, BIAS_CAP = 0.3, 1.0, 0.5
-GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 2.0, 6
+GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
 N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
 SINGLE_LOSS = 0.02
 PEEL_RATIO = 7.0
@@ -193,7 +193,8 @@ class Candidates:
     def allowed(self, unit: int) -> Integers:
         """How much all users together may lose at each candidate, under either cap."""
         allowed = self.lost_share * self.n_rows / self.real_caps * unit
-        return np.rint(allowed * np.array([[1.0], [GUARD_SLACK]])).astype(np.int64)
+        units: Integers = np.rint(allowed * np.array([[1.0], [GUARD_SLACK]])).astype(np.int64)
+        return units
 
     @property
     def guarded(self) -> Integers:

@@ -14,22 +14,18 @@ from headcount.ledger.account import Account
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
-from headcount.privacy.event import to_record
-from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
-from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of, limit_for
-from headcount.releases.plan import Plan
+from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
-from headcount.releases.request import Request, spell_groups
+from headcount.releases.request import spell_groups
 from headcount.releases.rows import all_known, found, with_error_bars
-from headcount.releases.run import Work
-from headcount.tables.by import as_groups
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
@@ -76,26 +72,19 @@ def plan_count_users(
     else:
         mechanism = Gaussian.calibrate(bounds.sensitivity(), Zcdp(limit.rho))
         how = "noise on every known group"
-    check_affordable(account, mechanism.event)
     count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, how)
-    spelled = [str(part) for part in as_groups(by)]
-    request = Request(
+    return planned(
+        dataset,
+        account,
+        mechanism.event,
+        count.read_and_draw,
         verb="count_users",
-        source=dataset.source,
-        user=dataset.table.user,
+        by=by,
         arguments=(
-            ("by", spelled),
             ("groups", spell_groups(groups)),
             ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
-            ("where", dataset.where),
-            ("event", to_record(mechanism.event)),
         ),
-    )
-    return Plan(
-        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, count.read_and_draw),
-        ledger=dataset.ledger,
-        account=account,
-        title=f"count users by {', '.join(spelled)}",
+        title="count users",
         method=how,
         details=count.details(),
     )

@@ -11,20 +11,15 @@ from headcount.contributions.equal_error_store import Store
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error import EqualError
 from headcount.mechanisms.equal_error_public import PEEL_RATIO, SINGLE_LOSS
-from headcount.privacy.event import to_record
-from headcount.privacy.neighbours import Neighbours
-from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of
-from headcount.releases.plan import Plan
+from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
-from headcount.releases.request import Request
 from headcount.releases.rows import with_error_bars
-from headcount.releases.run import Work
-from headcount.tables.by import as_groups
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 METHODS = {
     "single": "noise and threshold on the groups that are found, users weighted to norm 1",
@@ -44,26 +39,16 @@ def plan_equal(
         raise UsageError(f"within must be from 0.01 to 0.5, such as 0.10, not {within}.")
     account = dataset.account
     mechanism = EqualError.calibrate(limit, within, method)
-    check_affordable(account, mechanism.event)
-    spelled = [str(part) for part in as_groups(by)]
-    request = Request(
-        verb="count_users",
-        source=dataset.source,
-        user=dataset.table.user,
-        arguments=(
-            ("by", spelled),
-            ("method", method),
-            ("within", within),
-            ("where", dataset.where),
-            ("event", to_record(mechanism.event)),
-        ),
-    )
     count = _EqualCount(dataset, account, by, mechanism, rules)
-    return Plan(
-        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, count.read_and_draw),
-        ledger=dataset.ledger,
-        account=account,
-        title=f"count users by {', '.join(spelled)}, within {within:.3g}",
+    return planned(
+        dataset,
+        account,
+        mechanism.event,
+        count.read_and_draw,
+        verb="count_users",
+        by=by,
+        arguments=(("method", method), ("within", within)),
+        title=f"count users within {within:.3g}",
         method=AUTO if method == "auto" else METHODS["equal"],
         details=count.details(),
     )

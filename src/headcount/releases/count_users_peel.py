@@ -12,20 +12,15 @@ from headcount.contributions.groups import TOTAL
 from headcount.contributions.largest import largest_counts
 from headcount.errors import UsageError
 from headcount.mechanisms.private_count_release import PrivateCountRelease
-from headcount.privacy.event import to_record
-from headcount.privacy.neighbours import Neighbours
-from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of
-from headcount.releases.plan import Plan
+from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
-from headcount.releases.request import Request
 from headcount.releases.rows import with_error_bars
-from headcount.releases.run import Work
-from headcount.tables.by import as_groups
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 METHOD = "select the largest group, measure it, repeat, until the budget is spent"
 BOUNDS = "none: a user may be in any number of groups and counts fully in all"
@@ -39,27 +34,20 @@ def plan_peel(
         raise UsageError(f"within must be from 0.001 to 1, such as 0.10, not {within}.")
     account = dataset.account
     mechanism = PrivateCountRelease.calibrate(limit, within)
-    check_affordable(account, mechanism.event)
-    spelled = [str(part) for part in as_groups(by)]
-    request = Request(
+    peel = _Peel(dataset, account, by, mechanism, rules)
+    return planned(
+        dataset,
+        account,
+        mechanism.event,
+        peel.read_and_draw,
         verb="count_users",
-        source=dataset.source,
-        user=dataset.table.user,
+        by=by,
         arguments=(
-            ("by", spelled),
             ("method", "peel"),
             ("within", within),
             ("rows", [mechanism.max_rows, mechanism.max_calls]),
-            ("where", dataset.where),
-            ("event", to_record(mechanism.event)),
         ),
-    )
-    peel = _Peel(dataset, account, by, mechanism, rules)
-    return Plan(
-        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, peel.read_and_draw),
-        ledger=dataset.ledger,
-        account=account,
-        title=f"count users by {', '.join(spelled)}",
+        title="count users",
         method=METHOD,
         details=(
             ("groups", f"found in the data, among the {mechanism.max_rows:,} largest"),

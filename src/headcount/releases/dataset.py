@@ -47,10 +47,11 @@ class Dataset:
         groups:  the groups to count, when they are public; every one of them is released.
                  Without it, groups are found in the data and only large ones are released
         bound:   in how many groups a user counts fully; the plan prints the default
-        within:  the relative error to aim at, for ``method="peel"``: 0.10 by default
-        method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"peel"``
-                 needs no bound and measures the largest groups one by one, each only as well as
-                 its size asks for; ``"auto"`` is the threshold
+        within:  the relative error to aim at, such as 0.10, instead of a bound
+        method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"equal"``
+                 gives all rows the same relative error; ``"peel"`` measures the largest groups
+                 one by one; ``"auto"`` is the threshold, or with ``within`` what a private
+                 profile of the users suggests
         spend:   what this release may cost; all that is left when not given
         """
         from headcount.releases.count_users import plan_count_users

@@ -1,17 +1,22 @@
-"""The facts of a release that every verb states the same way."""
+"""What every verb does the same way: its price, its plan, and the facts of its release."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost
 from headcount.accounting.convert import spend_of, stated_epsilon
 from headcount.errors import BudgetError
 from headcount.ledger.ledger import refusal
+from headcount.privacy.event import to_record
 from headcount.privacy.guarantee import Guarantee
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.unit import User
+from headcount.releases.plan import Plan
 from headcount.releases.release import Facts
+from headcount.releases.request import Request
+from headcount.releases.run import ReadAndDraw, Work
+from headcount.tables.by import as_groups
 from headcount.version import __version__
 
 if TYPE_CHECKING:
@@ -37,6 +42,43 @@ def check_affordable(account: Account, event: Event) -> None:
     spend = cost(event)
     if not spend <= account.left:
         raise BudgetError(refusal(account, spend))
+
+
+def planned(
+    dataset: Dataset,
+    account: Account,
+    event: Event,
+    read_and_draw: ReadAndDraw,
+    *,
+    verb: str,
+    by: Any,
+    arguments: tuple[tuple[str, Any], ...],
+    title: str,
+    method: str,
+    details: tuple[tuple[str, str], ...],
+) -> Plan:
+    """A plan, after a check that the account can pay; the request is spelled from public words."""
+    check_affordable(account, event)
+    spelled = [str(part) for part in as_groups(by)]
+    request = Request(
+        verb=verb,
+        source=dataset.source,
+        user=dataset.table.user,
+        arguments=(
+            ("by", spelled),
+            *arguments,
+            ("where", dataset.where),
+            ("event", to_record(event)),
+        ),
+    )
+    return Plan(
+        work=Work(request, event, Neighbours.ADD_REMOVE, read_and_draw),
+        ledger=dataset.ledger,
+        account=account,
+        title=f"{title} by {', '.join(spelled)}",
+        method=method,
+        details=details,
+    )
 
 
 def facts_of(

@@ -11,22 +11,17 @@ import pyarrow as pa
 from headcount.contributions.groups import group_rows
 from headcount.contributions.profile import CELLS, users_per_cell
 from headcount.mechanisms.gaussian import Gaussian
-from headcount.privacy.event import to_record
-from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import CONFIDENCE, check_affordable, facts_of, limit_for
-from headcount.releases.plan import Plan
+from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
-from headcount.releases.request import Request
 from headcount.releases.rows import with_error_bars
-from headcount.releases.run import Work
-from headcount.tables.by import as_groups
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 ONE_CELL = Sensitivity(l0=1, l1=Fraction(1), l2_squared=Fraction(1), linf=Fraction(1))
 METHOD = "noise on every cell of a histogram of groups per user"
@@ -38,24 +33,16 @@ def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | None) -> Plan:
     account = dataset.account
     rules = group_rows(dataset.table, by).rules
     mechanism = Gaussian.calibrate(ONE_CELL, Zcdp(limit_for(account, spend).rho))
-    check_affordable(account, mechanism.event)
-    spelled = [str(part) for part in as_groups(by)]
-    request = Request(
-        verb="profile",
-        source=dataset.source,
-        user=dataset.table.user,
-        arguments=(
-            ("by", spelled),
-            ("where", dataset.where),
-            ("event", to_record(mechanism.event)),
-        ),
-    )
     profile = _Profile(dataset, account, by, mechanism, rules)
-    return Plan(
-        work=Work(request, mechanism.event, Neighbours.ADD_REMOVE, profile.read_and_draw),
-        ledger=dataset.ledger,
-        account=account,
-        title=f"profile of users by {', '.join(spelled)}",
+    return planned(
+        dataset,
+        account,
+        mechanism.event,
+        profile.read_and_draw,
+        verb="profile",
+        by=by,
+        arguments=(),
+        title="profile of users",
         method=METHOD,
         details=(
             ("cells", f"{len(CELLS)}: in 1 group, 2, 3 to 4, 5 to 8, … and above {CELLS[-2]:,}"),

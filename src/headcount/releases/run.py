@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("headcount")
 
 Progress = Callable[[str], None]
+ReadAndDraw = Callable[[bytes, int], Release]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Work:
     request: Request
     event: Event
     neighbours: Neighbours
-    read_and_draw: Callable[[bytes, int], Release]
+    read_and_draw: ReadAndDraw
 
 
 def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) -> Release:
