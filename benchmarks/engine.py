@@ -146,6 +146,7 @@ def main() -> None:
     n_rows, n_users = (2_000_000, 100_000) if quick else (20_000_000, 1_000_000)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        os.environ["HEADCOUNT_HEADS"] = str(folder / "heads")
         path = folder / "events.parquet"
         write_events(path, n_rows, n_users)
         found = {"duckdb": on_duckdb(path, folder, repeats=3 if quick else 2)}

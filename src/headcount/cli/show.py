@@ -24,6 +24,10 @@ def release_and_show(
         return
     release = staged(plan, key)
     rows(release)
+    planned = str(plan)
+    for note in release.facts.notes:
+        if note.rstrip(".") not in planned:  # what only the release could say
+            print(note)
     if out is not None:
         print(f"\nWrote {release.write(out)}")
     if plot is not None:

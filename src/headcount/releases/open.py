@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.errors import LedgerError, UsageError
 
 if TYPE_CHECKING:
+    from headcount.ledger.ledger import Ledger
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
 
@@ -35,7 +36,7 @@ def open(  # noqa: A001  hc.open reads as it should
     *,
     user: str,
     budget: Budget | None = None,
-    ledger: str | Path | None = None,
+    ledger: str | Path | Ledger | None = None,
     account: str | None = None,
     where: str | None = None,
 ) -> Dataset:
@@ -46,8 +47,8 @@ def open(  # noqa: A001  hc.open reads as it should
              ``postgres://user@host/database?table=events``
     user:    the column that says whose row it is
     budget:  the limit, when the account is opened for the first time
-    ledger:  the ledger's file, or ``postgresql://user@host/database`` for a team's;
-             ``HEADCOUNT_LEDGER`` or the user's data folder when not given
+    ledger:  the ledger's file, ``postgresql://user@host/database`` for a team's, or a ``Ledger``
+             that is open; ``HEADCOUNT_LEDGER`` or the user's data folder when not given
     account: the dataset's name in the ledger. A source keeps the account it was first opened
              under, and a path that has none names itself. Copies and views of the same people's
              data must share one account
@@ -62,7 +63,7 @@ def open(  # noqa: A001  hc.open reads as it should
     if account is None and not named:
         raise _nameless()
     table = open_table(source, user=user, where=where)
-    book = Ledger(ledger if ledger is not None else default_ledger())
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or default_ledger())
     if named and account is None:
         account = book.covering(lineage(source))
         if account is None and not is_address(str(source)):

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import headcount as hc
+from headcount.ledger.ledger import Ledger
 from headcount.releases.plan import Plan
 from headcount.releases.release import Release
 from headcount.trials.tables import GROUP, USER
@@ -79,7 +80,7 @@ def release(
                 user=USER,
                 account=ACCOUNT,
                 budget=hc.Budget(epsilon=epsilon, delta=delta),
-                ledger=Path(folder) / "ledger.db",
+                ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
             )
             seen.plan = data.count_users(GROUP, groups=groups, bound=bound)
             seen.texts["plan"] = str(seen.plan)
