@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headcount.accounting.compose import bounded_range_cost
+from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import range_epsilon, rho
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import equal_error_size as module
@@ -23,6 +24,7 @@ WITHOUT_USER = (0, UNIT // 2, 2 * UNIT, 2 * UNIT)
 ALLOWED = np.array([UNIT // 4, UNIT // 2, UNIT, 3 * UNIT])
 USERS = tuple(product((0, UNIT), repeat=4))
 FEW = USERS[6:8] + USERS[-2:]
+N_OUTPUTS = 2_000
 Integers = npt.NDArray[np.int64]
 Reached = list[tuple[list[int], Fraction]]
 
@@ -60,9 +62,20 @@ def _examined(
                     Finding(Tier.EXACT, subject, "bounded range", epsilon, found),
                     Finding(Tier.EXACT, subject, "rho", cost, rho(left, right)),
                 ]
+            findings.append(_sampled(choice, epsilon))
         return findings
 
     return examined
+
+
+def _sampled(choice: SizeChoice, epsilon: float) -> Finding:
+    """Outputs alone, for a user who adds to the middle candidates and to no other."""
+    with_user = [a + b for a, b in zip(WITHOUT_USER, (0, UNIT, UNIT, 0), strict=True)]
+    sides = [
+        np.array([[choice.draw(np.array(lost), ALLOWED)] for _ in range(N_OUTPUTS)], np.int64)
+        for lost in (with_user, WITHOUT_USER)
+    ]
+    return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=f"epsilon {epsilon}, outputs")
 
 
 def as_shipped(epsilon: Fraction) -> SizeChoice:

