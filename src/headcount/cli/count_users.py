@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
 import headcount as hc
+from headcount.cli import options as option
 
 
 def count_users(
-    source: str = typer.Argument(help="Parquet or CSV files, or an address like duckdb://..."),
-    user: str = typer.Option(help="The column that says whose row it is."),
-    by: list[str] = typer.Option(help="What to count by: word, time:month or price:10. Repeat it."),
-    groups: Path | None = typer.Option(None, help="A text file of public groups, one per line."),
-    bound: int | None = typer.Option(None, help="In how many groups a user counts fully."),
-    within: float | None = typer.Option(None, help="The relative error to aim at, such as 0.10."),
-    method: str = typer.Option("auto", help="How: auto, threshold, equal or peel."),
-    epsilon: str = typer.Option("1", help="What this release spends."),
-    delta: str = typer.Option("1e-6", help="The delta of the account when it is opened."),
-    budget: str | None = typer.Option(
-        None, help="The account's epsilon when it is opened; by default what this release spends."
-    ),
-    ledger: str | None = typer.Option(None, help="The ledger: a file or a Postgres address."),
-    account: str | None = typer.Option(None, help="The dataset's name in the ledger."),
-    where: str | None = typer.Option(None, help="A public condition, such as \"country = 'SE'\"."),
-    key: str | None = typer.Option(None, help="Repeat a release under its key: no new charge."),
-    out: Path | None = typer.Option(None, help="Write the rows here: .parquet or .csv."),
-    plot: Path | None = typer.Option(None, help="Draw the rows here: .svg, .png or .html."),
-    plan: bool = typer.Option(False, "--plan", help="Only show the plan: nothing is spent."),
+    source: option.Source,
+    user: option.User,
+    by: option.By,
+    groups: option.Groups = None,
+    bound: Annotated[
+        int | None, typer.Option(help="In how many groups a user counts fully.")
+    ] = None,
+    within: Annotated[
+        float | None, typer.Option(help="The relative error to aim at, such as 0.10.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="How: auto, threshold, equal or peel.")] = "auto",
+    epsilon: option.Epsilon = "1",
+    delta: option.Delta = "1e-6",
+    budget: option.AccountBudget = None,
+    ledger: option.LedgerPlace = None,
+    account: option.AccountName = None,
+    where: option.Where = None,
+    key: option.Key = None,
+    out: option.Out = None,
+    plot: option.Plot = None,
+    plan: option.OnlyPlan = False,
 ) -> None:
     """Count distinct users in each group."""
     from headcount.cli.opened import opened
@@ -36,10 +39,9 @@ def count_users(
     from headcount.tables.by import parse_group
 
     data = opened(source, user, epsilon, delta, budget, ledger=ledger, account=account, where=where)
-    named = None if groups is None else groups.read_text(encoding="utf-8").splitlines()
     planned = data.count_users(
         [parse_group(text) for text in by],
-        groups=named,
+        groups=option.listed(groups),
         bound=bound,
         within=within,
         method=method,

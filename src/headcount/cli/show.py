@@ -46,10 +46,10 @@ def rows(release: Release) -> None:
     table = release.to_arrow()
     largest = table
     if table.num_rows > N_ROWS + 5:
-        largest = table.sort_by([("count", "descending")]).slice(0, N_ROWS)
+        largest = table.sort_by([(release.facts.value, "descending")]).slice(0, N_ROWS)
     screen = Table(box=None, pad_edge=False)
     for name in largest.column_names:
-        screen.add_column(name, justify="left" if name not in NUMBERS else "right")
+        screen.add_column(name, justify="right" if name in release.facts.numbers else "left")
     for row in largest.to_pylist():
         screen.add_row(*(_cell(value) for value in row.values()))
     console = Console()
@@ -63,9 +63,6 @@ def rows(release: Release) -> None:
         highlight=False,
         soft_wrap=True,
     )
-
-
-NUMBERS = ("count", "low", "high", "sd")
 
 
 def _cell(value: object) -> str:

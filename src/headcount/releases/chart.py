@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".html")
 N_BARS = 40
-NUMBERS = ("count", "low", "high", "sd")
+TITLES = {"count_users": "users", "profile": "users"}
 
 
 def write_chart(release: Release, path: str | Path) -> Path:
@@ -35,13 +35,14 @@ def chart(release: Release) -> Any:
         import vl_convert  # noqa: F401
     except ImportError:
         raise MissingExtraError("plots", "A chart") from None
-    table = release.to_arrow()
-    names = [name for name in table.column_names if name not in NUMBERS]
+    table, value = release.to_arrow(), release.facts.value
+    numbers = [name for name in release.facts.numbers if name in table.column_names]
+    names = [name for name in table.column_names if name not in numbers]
     by_size = release.facts.verb != "profile"
     if by_size:
-        table = table.sort_by([("count", "descending")]).slice(0, N_BARS)
+        table = table.sort_by([(value, "descending")]).slice(0, N_BARS)
     rows = [
-        {"group": _label(row, names, by_size), **{name: row[name] for name in NUMBERS}}
+        {"group": _label(row, names, by_size), **{name: row[name] for name in numbers}}
         for row in table.to_pylist()
     ]
     data = altair.Data(values=rows)
@@ -51,7 +52,7 @@ def chart(release: Release) -> Any:
     bars = (
         altair.Chart(data)
         .mark_bar(color="#4c78a8")
-        .encode(y=group, x=altair.X("count:Q", title="users"))
+        .encode(y=group, x=altair.X(f"{value}:Q", title=TITLES.get(release.facts.verb, value)))
     )
     ranges = altair.Chart(data).mark_rule(color="#222222").encode(y=group, x="low:Q", x2="high:Q")
     subtitle = f"{release.facts.confidence:.0%} error bars; {release.guarantee}"

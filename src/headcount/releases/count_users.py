@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
 
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
@@ -137,7 +138,7 @@ class _Count:
             ("rules", " ".join(self.grouped.rules)),
         )
 
-    def read_and_draw(self, key: bytes, entry: int) -> Release:
+    def read_and_draw(self, key: bytes, entry: int, _progress: Progress) -> Release:
         true_tally = Tally(
             bound_contributions(
                 self.dataset.table, self.by, self.bounds, key=key, groups=self.groups

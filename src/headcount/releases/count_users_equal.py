@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
 
 METHODS = {
     "single": "noise and threshold on the groups that are found, users weighted to norm 1",
@@ -110,7 +111,7 @@ class _EqualCount:
             return ""
         return ", less than nine in ten: a few users are in very many groups; spend more"
 
-    def read_and_draw(self, key: bytes, entry: int) -> Release:
+    def read_and_draw(self, key: bytes, entry: int, _progress: Progress) -> Release:
         with Store(self.dataset.table.engine) as store:
             pairs = Pairs(self.dataset.table, self.by, store, key=key)
             counted = self.mechanism.draw(pairs)

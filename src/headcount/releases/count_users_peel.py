@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
 
 METHOD = "select the largest group, measure it, repeat, until the budget is spent"
 BOUNDS = "none: a user may be in any number of groups and counts fully in all"
@@ -73,7 +74,7 @@ class _Peel:
             f"within {self.mechanism.within:.3g} of the truth"
         )
 
-    def read_and_draw(self, _key: bytes, entry: int) -> Release:
+    def read_and_draw(self, _key: bytes, entry: int, _progress: Progress) -> Release:
         true_largest = largest_counts(self.dataset.table, self.by, self.mechanism.max_rows + 1)
         true_counts = np.asarray(true_largest.column(TOTAL), np.int64)
         released = self.mechanism.draw(true_counts)

@@ -56,6 +56,7 @@ def planned(
     title: str,
     method: str,
     details: tuple[tuple[str, str], ...],
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Plan:
     """A plan, after a check that the account can pay; the request is spelled from public words."""
     check_affordable(account, event)
@@ -72,7 +73,7 @@ def planned(
         ),
     )
     return Plan(
-        work=Work(request, event, Neighbours.ADD_REMOVE, read_and_draw),
+        work=Work(request, event, neighbours, read_and_draw),
         ledger=dataset.ledger,
         account=account,
         title=f"{title} by {', '.join(spelled)}",
@@ -92,13 +93,15 @@ def facts_of(
     noise: str,
     entry: int,
     notes: tuple[str, ...],
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    value: str = "count",
 ) -> Facts:
     """Everything public about one release."""
     spend = cost(event)
     delta = account.stated_delta - account.limit.delta + spend.delta
     guarantee = Guarantee(
         unit=User(dataset.table.user),
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbours=neighbours,
         spend=spend,
         epsilon=stated_epsilon(spend, delta),
         delta=delta,
@@ -116,4 +119,5 @@ def facts_of(
         entry=entry,
         version=__version__,
         notes=notes,
+        value=value,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import LedgerError, UsageError
+from headcount.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -39,6 +40,7 @@ def open(  # noqa: A001  hc.open reads as it should
     ledger: str | Path | Ledger | None = None,
     account: str | None = None,
     where: str | None = None,
+    neighbours: str = "add-remove",
 ) -> Dataset:
     """Open a table of events and the account that protects its users.
 
@@ -53,12 +55,15 @@ def open(  # noqa: A001  hc.open reads as it should
              under, and a path that has none names itself. Copies and views of the same people's
              data must share one account
     where:   a public condition on the table's own columns, such as ``country = 'SE'``
+    neighbours: what must be hard to tell apart: ``"add-remove"`` a user, or ``"replace"`` one by
+             another where the number of users is public; fixed when the account is opened
     """
     from headcount.ledger.ledger import Ledger
     from headcount.releases.dataset import Dataset
     from headcount.tables.address import is_address
     from headcount.tables.user_table import open_table
 
+    relation = _relation(neighbours)
     named = isinstance(source, str | Path)
     if account is None and not named:
         raise _nameless()
@@ -70,8 +75,17 @@ def open(  # noqa: A001  hc.open reads as it should
             account = str(Path(source).absolute())
     if account is None:
         raise _nameless()
-    book.open_account(account, budget, covers=[lineage(source)] if named else [])
+    book.open_account(account, budget, relation, covers=[lineage(source)] if named else [])
     return Dataset(table, book, account, account, where)
+
+
+def _relation(neighbours: str) -> Neighbours:
+    try:
+        return Neighbours(neighbours)
+    except ValueError:
+        raise UsageError(
+            f"neighbours must be 'add-remove' or 'replace', not {neighbours!r}."
+        ) from None
 
 
 def lineage(source: str | Path) -> str:

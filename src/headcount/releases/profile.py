@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
 
 ONE_CELL = Sensitivity(l0=1, l1=Fraction(1), l2_squared=Fraction(1), linf=Fraction(1))
 METHOD = "noise on every cell of a histogram of groups per user"
@@ -69,7 +70,7 @@ class _Profile:
             f"{CONFIDENCE:.0%} of cells move by less than {half_width:.3g}"
         )
 
-    def read_and_draw(self, _key: bytes, entry: int) -> Release:
+    def read_and_draw(self, _key: bytes, entry: int, _progress: Progress) -> Release:
         noisy_users = self.mechanism.draw(users_per_cell(self.dataset.table, self.by))
         cells = pa.table(
             {

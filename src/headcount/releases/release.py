@@ -36,6 +36,13 @@ class Facts:
     entry: int
     version: str
     notes: tuple[str, ...] = ()
+    value: str = "count"
+    """The column that ``low`` and ``high`` are around."""
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are not groups."""
+        return (self.value, "low", "high", "sd")
 
 
 class Release:

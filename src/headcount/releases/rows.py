@@ -58,7 +58,7 @@ def with_error_bars(
     sd: float | NDArray[np.float64],
     half_width: float | NDArray[np.float64],
 ) -> pa.Table:
-    """Rows sorted by group: count, low, high and sd, in users.
+    """Rows sorted by group: count, low, high and sd.
 
     Order of arrival says something about the table, so it never survives.
     """

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("headcount")
 
 Progress = Callable[[str], None]
-ReadAndDraw = Callable[[bytes, int], Release]
+ReadAndDraw = Callable[[bytes, int, Progress], Release]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a verb hands to the door: the price, and a function that reads and draws.
 
-    ``read_and_draw`` takes a fresh secret key and the number of the ledger entry.
+    ``read_and_draw`` takes a fresh secret key, the number of the ledger entry, and where to say
+    which stage it is in. A stage's name is public: it never says what was found.
     """
 
     request: Request
@@ -57,7 +58,7 @@ def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) 
         return Release.from_bytes(charge.result)
     log.info("entry %d of account %r: charged", charge.sequence, account)
     progress("reading the table")
-    release = _withholding_engine_errors(work, charge.sequence)
+    release = _withholding_engine_errors(work, charge.sequence, progress)
     progress("storing the result")
     return Release.from_bytes(ledger.store_result(charge.sequence, release.to_bytes()))
 
@@ -73,12 +74,12 @@ def _spelled(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _withholding_engine_errors(work: Work, sequence: int) -> Release:
+def _withholding_engine_errors(work: Work, sequence: int, progress: Progress) -> Release:
     # After the first read an exception may quote private rows, in its text or in its cause.
     # Raising outside the handler leaves no link to it.
     release = None
     try:
-        release = work.read_and_draw(secrets.token_bytes(32), sequence)
+        release = work.read_and_draw(secrets.token_bytes(32), sequence, progress)
     except Exception:
         log.warning("entry %d: the engine failed; what it reported is withheld", sequence)
     if release is None:

@@ -63,8 +63,8 @@ def ordered_by_true_count() -> AbstractContextManager[Any]:
 def errors_passed_on() -> AbstractContextManager[None]:
     """What the engine says reaches the caller."""
 
-    def passed_on(work: Any, sequence: int) -> Any:
-        return work.read_and_draw(bytes(32), sequence)
+    def passed_on(work: Any, sequence: int, progress: Any) -> Any:
+        return work.read_and_draw(bytes(32), sequence, progress)
 
     return swapped(run, "_withholding_engine_errors", passed_on)
 
