@@ -95,10 +95,81 @@ def test_missing_values_are_a_group_like_any_other(tmp_path: Path) -> None:
     assert all(abs(row["count"] / 20_000 - 1) < 0.1 for row in rows)
 
 
+def test_top_releases_the_largest_alone(demo_file: Path, tmp_path: Path) -> None:
+    truth = truth_of(demo_file)
+    for method in ("auto", "peel"):
+        plan = opened(demo_file, tmp_path).count_users(
+            by="page", top=10, method=method, spend=hc.Budget(rho="0.3")
+        )
+        assert "10 largest" in str(plan)
+        rows = plan.release().to_arrow().to_pylist()
+        assert 8 <= len(rows) <= 10
+        tenth = sorted(truth.values(), reverse=True)[9]
+        assert all(truth[row["page"]] > 0.7 * tenth for row in rows)
+
+
+def test_top_of_a_bounded_count_is_a_choice_among_noisy_rows(
+    demo_file: Path, tmp_path: Path
+) -> None:
+    data = opened(demo_file, tmp_path, rho=10)
+    whole = data.count_users(by="page", bound=5, top=7, spend=hc.Budget(rho=5)).release()
+    assert len(whole) == 7
+    pages = sorted(truth_of(demo_file))[:20]
+    assert len(data.count_users(by="page", groups=pages, top=3).release()) == 3
+
+
+def test_listed_groups_can_have_a_target(demo_file: Path, tmp_path: Path) -> None:
+    truth = truth_of(demo_file)
+    pages = sorted(truth, key=lambda page: -truth[page])[:30]
+    data = opened(demo_file, tmp_path, rho=2)
+    plan = data.count_users(by="page", groups=[*pages, "not/there"], within=0.10)
+    assert "31 listed" in str(plan)
+    rows = plan.release().to_arrow().to_pylist()
+    assert {row["page"] for row in rows} <= set(pages)
+    assert len(rows) > 20
+    assert sum(abs(row["count"] / truth[row["page"]] - 1) <= 0.105 for row in rows) > 15
+
+
+def test_a_profile_that_was_released_is_not_paid_for_again(demo_file: Path, tmp_path: Path) -> None:
+    data = opened(demo_file, tmp_path, rho=2)
+    before = str(data.count_users(by="page", within=0.10, spend=hc.Budget(rho=1)))
+    assert "2% of the budget" in before
+    profile = data.profile(by="page", spend=hc.Budget(rho="0.05")).release()
+    plan = data.count_users(by="page", within=0.10, spend=hc.Budget(rho=1))
+    assert f"of entry {profile.entry}, released before" in str(plan)
+    assert plan.method.startswith("equal relative error")
+    assert "if single" not in str(plan)
+    release = plan.release()
+    assert release.facts.method == plan.method
+    assert len(release) > 60
+    other = hc.open(
+        demo_file, user="user_id", ledger=tmp_path / "ledger.db", where="page <> 'a'"
+    ).count_users(by="page", within=0.10, spend=hc.Budget(rho="0.1"))
+    assert "released before" not in str(other), "a profile of other rows is another profile"
+
+
+def test_every_stage_is_told(demo_file: Path, tmp_path: Path) -> None:
+    stages: list[str] = []
+    plan = opened(demo_file, tmp_path).count_users(by="page", within=0.10)
+    plan.release(progress=stages.append)
+    assert stages == [
+        "charging the ledger",
+        "reading the table",
+        "collecting who is in which group",
+        "profiling users",
+        "finding groups",
+        "choosing how many groups the budget carries",
+        "measuring, first round",
+        "measuring, second round",
+        "measuring what clipping left out",
+        "storing the result",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"within": 0.1, "groups": ["/home/0000"]}, "finds groups itself"),
+        ({"top": 0}, "top must be from 1"),
         ({"within": 0.1, "bound": 3}, "has no bound"),
         ({"within": 0.7}, "within must be"),
         ({"within": 0.1, "method": "threshold"}, "has no target"),

@@ -31,6 +31,9 @@ def test_shares_add_up_to_the_request_in_a_thousand_plans() -> None:
         parts = [getattr(shares, name) for name in Shares.__slots__]
         assert sum(parts) == limit.rho
         assert min(parts) > 0
+        without = Shares.of(limit, is_profiled=True)
+        assert without.profile == 0
+        assert without.after_profile == limit.rho
 
 
 @pytest.mark.parametrize("rho", ["0.00001", "0.1", "7.3"])
@@ -71,6 +74,12 @@ def test_a_stage_is_charged_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(InterruptedError):
         EqualError.calibrate(Zcdp(1, "1e-6"), 0.1).draw(Pairs())  # type: ignore[arg-type]
+
+
+def test_nine_in_ten_are_within_what_is_said_to_be_reached() -> None:
+    counts = np.full(100, 1000.0)
+    assert public.reached(counts, np.full(100, 80.0)) == pytest.approx(1.645 * 0.08, rel=1e-3)
+    assert public.reached(counts[:0], counts[:0]) < 1e-6
 
 
 def test_a_profile_of_noise_is_read_as_nobody() -> None:

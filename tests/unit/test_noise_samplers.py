@@ -112,8 +112,8 @@ def test_word_on_a_bound_takes_one_more(law: Law) -> None:
         bound = int(table.bounds[i])
         low, high = Played(bound, 0), Played(bound, TOP)
         # The real threshold lies inside the word: its lower part is one value, its upper the next.
-        assert law.draw(1, low)[0] == table.start + i
-        assert law.draw(1, high)[0] == table.start + i + 1
+        assert table.draw(1, low)[0] == table.start + i
+        assert table.draw(1, high)[0] == table.start + i + 1
         assert not low.left
         assert not high.left
 
@@ -123,8 +123,8 @@ def test_tail_beyond_the_table_is_reachable(law: Law) -> None:
     table = law.tables()[0] if isinstance(law, DiscreteLaplace) else law.table()
     last = table.start + len(table.bounds) - 1
     # Words of nothing but ones, twice: a probability below 2**-127.
-    assert law.draw(1, Played(TOP, TOP, 5))[0] > last
-    assert law.draw(1, Played(0, 0, 2**63))[0] < table.start
+    assert table.draw(1, Played(TOP, TOP, 5))[0] > last
+    assert table.draw(1, Played(0, 0, 2**63))[0] < table.start
 
 
 def test_extension_keeps_the_draw_in_its_place() -> None:

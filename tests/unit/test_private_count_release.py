@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -46,8 +47,14 @@ def test_the_filter_is_never_passed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 7), Fraction(2)])
-def test_the_measurements_of_a_row_cost_no_more_than_their_share(epsilon: Fraction) -> None:
-    costs = [measurement_cost(variance) for variance in pcr._variances(epsilon)]
+@pytest.mark.parametrize("stride", [1, 3, 20])
+def test_the_measurements_of_a_row_cost_no_more_than_their_share(
+    epsilon: Fraction, stride: int
+) -> None:
+    top = pcr.highest_power(epsilon)
+    powers = [None, *range(top - pcr.FIRST_STEP, top, stride), top]
+    steps = itertools.pairwise(powers)
+    costs = [measurement_cost(pcr.variance_between(last, power)) for last, power in steps]
     spent = total(costs).rho
     assert spent <= epsilon**2 / 8 + Fraction(len(costs), 1 << 60)
     assert spent > epsilon**2 / 13

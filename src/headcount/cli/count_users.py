@@ -21,6 +21,7 @@ def count_users(
     within: Annotated[
         float | None, typer.Option(help="The relative error to aim at, such as 0.10.")
     ] = None,
+    top: option.Top = None,
     method: Annotated[str, typer.Option(help="How: auto, threshold, equal or peel.")] = "auto",
     epsilon: option.Epsilon = "1",
     delta: option.Delta = "1e-6",
@@ -44,6 +45,7 @@ def count_users(
         groups=option.listed(groups),
         bound=bound,
         within=within,
+        top=top,
         method=method,
         spend=hc.Budget(epsilon=epsilon),
     )

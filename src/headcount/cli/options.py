@@ -15,6 +15,7 @@ By = Annotated[
     list[str], typer.Option(help="What to count by: word, time:month or price:10. Repeat it.")
 ]
 Groups = Annotated[Path | None, typer.Option(help="A text file of public groups, one per line.")]
+Top = Annotated[int | None, typer.Option(help="Only so many groups, the largest.")]
 Epsilon = Annotated[str, typer.Option(help="What this release spends.")]
 Delta = Annotated[str, typer.Option(help="The delta of the account when it is opened.")]
 AccountBudget = Annotated[

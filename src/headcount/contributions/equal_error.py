@@ -6,7 +6,7 @@ depends on that user's pairs and on numbers that are public by then, and on noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from headcount.contributions.equal_error_known import KnownPairs
 from headcount.contributions.equal_error_store import Store
 from headcount.contributions.groups import INDEX, TOTAL, USER, group_rows, only_listed
 from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
-from headcount.contributions.largest import ONE_EACH
+from headcount.contributions.largest import each_pair, largest_of
 from headcount.contributions.listed import GroupList
 from headcount.contributions.profile import counted_cells
 from headcount.contributions.tally import Tally
@@ -38,15 +38,23 @@ class Pairs:
     """The distinct (user, group) pairs of one table, kept in the engine while a release runs."""
 
     def __init__(
-        self, table: UserTable, by: GroupBy | Sequence[GroupBy], store: Store, *, key: bytes
+        self,
+        table: UserTable,
+        by: GroupBy | Sequence[GroupBy],
+        store: Store,
+        *,
+        key: bytes,
+        groups: Iterable[Any] | None = None,
     ) -> None:
-        grouped = group_rows(table, by)
+        grouped = group_rows(table, by, groups).named()
         self._store = store
         self._key = key
-        self._pairs = store.keep(grouped.pairs())
+        self._pairs = store.keep(grouped.rows)
         self._grouped = replace(grouped, rows=self._pairs)
         self._per_user = store.keep(groups_per_user(self._pairs))
-        self.groups = Tally(self._each()).schema.remove(len(grouped.names)).empty_table()
+        each = each_pair(self._grouped, self._pairs)
+        self._each = each
+        self.groups = Tally(each).schema.remove(len(grouped.names)).empty_table()
         """The groups that positions in the last answer refer to."""
 
     @property
@@ -54,22 +62,13 @@ class Pairs:
         """The engine that holds the pairs."""
         return self._grouped.table.engine
 
-    def _each(self) -> BoundedContributions:
-        return BoundedContributions(self._grouped, self._pairs, ONE_EACH, 0, None, 1, SEAL)
-
     def users_per_cell(self) -> NDArray[np.int64]:
         """How many users are in each cell of groups per user; a user adds one, to one cell."""
         return counted_cells(self.engine, self._per_user)
 
     def largest(self, n: int) -> NDArray[np.int64]:
         """The ``n`` largest counts of users, largest first; no bound on users."""
-        import ibis
-
-        true_tally = Tally(self._each())
-        totals = true_tally.query(ordered=False)
-        query = totals.order_by(ibis.desc(totals[TOTAL])).limit(n)
-        batches = self.engine.stream(query, true_tally.schema)
-        true_largest = pa.Table.from_batches(batches, true_tally.schema)
+        true_largest = largest_of(self._each, n)
         self.groups = true_largest.drop_columns([TOTAL])
         return np.asarray(true_largest.column(TOTAL), np.int64)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headcount.contributions.encoding import calendar_number, encoded_group
@@ -48,6 +48,15 @@ class Grouped:
         parts in the order of their hashes, which takes it quadratic time.
         """
         return self.rows.group_by([USER, *self.columns]).agg()
+
+    def named(self) -> Grouped:
+        """The distinct pairs with the groups' own columns, whether or not there was a list."""
+        if self.listed is None:
+            return replace(self, rows=self.pairs())
+        own = tuple(f"hc_group_{index}" for index in range(len(self.names)))
+        joined = self.pairs().inner_join(self.relation, INDEX)
+        pairs = joined.select(joined[USER], *(joined[column] for column in own))
+        return replace(self, rows=pairs, columns=own, listed=None, relation=None)
 
     def most_groups(self, max_groups: int) -> int:
         """How many groups one user can be in at all, given the most that are kept."""
@@ -97,14 +106,11 @@ def user_groups(
     table: UserTable, by: GroupBy | Sequence[GroupBy], groups: Iterable[Any] | None = None
 ) -> Any:
     """One row per user and group, in columns of their own names."""
-    grouped = group_rows(table, by, groups)
-    pairs = grouped.pairs()
-    own = tuple(f"hc_group_{index}" for index in range(len(grouped.names)))
-    if grouped.listed is not None:
-        pairs = pairs.inner_join(grouped.relation, INDEX)
+    grouped = group_rows(table, by, groups).named()
+    pairs, columns = grouped.rows, grouped.columns
     return pairs.select(
         **{table.user: pairs[USER]},
-        **{name: pairs[column] for name, column in zip(grouped.names, own, strict=True)},
+        **{name: pairs[column] for name, column in zip(grouped.names, columns, strict=True)},
     )
 
 

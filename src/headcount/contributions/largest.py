@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.bounded import SEAL, BoundedContributions
-from headcount.contributions.groups import TOTAL, group_rows
+from headcount.contributions.groups import TOTAL, Grouped, group_rows
 from headcount.contributions.tally import Tally
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables import GroupBy, UserTable
@@ -22,18 +22,33 @@ ONE_EACH = Sensitivity(
 """A user moves every count by at most one, in however many groups."""
 
 
-def largest_counts(table: UserTable, by: GroupBy | Sequence[GroupBy], n: int) -> pa.Table:
+def largest_counts(
+    table: UserTable,
+    by: GroupBy | Sequence[GroupBy],
+    n: int,
+    groups: Iterable[Any] | None = None,
+) -> pa.Table:
     """The ``n`` groups with the most users and their true counts, largest first.
 
     Which of several groups with the last count is among them is the engine's choice: no claim
     rests on it.
     """
+    grouped = group_rows(table, by, groups).named()
+    return largest_of(each_pair(grouped, grouped.rows), n)
+
+
+def each_pair(grouped: Grouped, pairs: Any) -> BoundedContributions:
+    """Every distinct pair of a user and a group, worth one."""
+    return BoundedContributions(grouped, pairs, ONE_EACH, 0, None, 1, SEAL)
+
+
+def largest_of(each: BoundedContributions, n: int) -> pa.Table:
+    """The ``n`` largest totals of a tally and their groups, largest first."""
     import ibis
     import pyarrow as pa
 
-    grouped = group_rows(table, by)
-    each = BoundedContributions(grouped, grouped.pairs(), ONE_EACH, 0, None, 1, SEAL)
     true_tally = Tally(each)
     totals: Any = true_tally.query(ordered=False)
     largest = totals.order_by(ibis.desc(totals[TOTAL])).limit(n)
-    return pa.Table.from_batches(table.engine.stream(largest, true_tally.schema), true_tally.schema)
+    batches = each.grouped.table.engine.stream(largest, true_tally.schema)
+    return pa.Table.from_batches(batches, true_tally.schema)

@@ -122,9 +122,13 @@ class Ledger:
         """The quotas of an account, by analyst."""
         return self._read(lambda connection: reading.quotas_of(connection, account))
 
-    def entries(self, account: str) -> list[Entry]:
-        """All charges of an account, oldest first."""
-        return self._read(lambda connection: reading.charges_of(connection, account))
+    def entries(self, account: str, verb: str | None = None) -> list[Entry]:
+        """All charges of an account, or those of one verb, oldest first."""
+        return self._read(lambda connection: reading.charges_of(connection, account, verb))
+
+    def stored_result(self, sequence: int) -> bytes | None:
+        """What the charge of this number released, if it came to that."""
+        return self._read(lambda connection: reading.result_of(connection, sequence))
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""

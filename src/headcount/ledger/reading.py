@@ -68,14 +68,16 @@ def _by(table: sa.Table, column: sa.Column[Any]) -> sa.Select[Any]:
     return sa.select(table).order_by(column)
 
 
-def charges_of(connection: sa.Connection, account: str) -> list[Entry]:
-    """All charges of an account, oldest first."""
+def charges_of(connection: sa.Connection, account: str, verb: str | None = None) -> list[Entry]:
+    """All charges of an account, or those of one verb, oldest first."""
     query = (
         sa.select(entries, results.c.sequence.is_not(None).label("has_result"))
         .select_from(entries.outerjoin(results, entries.c.sequence == results.c.sequence))
         .where(is_kind(CHARGE), entries.c.account == account)
         .order_by(entries.c.sequence)
     )
+    if verb is not None:
+        query = query.where(entries.c.verb == verb)
     return [
         Entry(
             sequence=row.sequence,
@@ -92,6 +94,13 @@ def charges_of(connection: sa.Connection, account: str) -> list[Entry]:
         )
         for row in connection.execute(query)
     ]
+
+
+def result_of(connection: sa.Connection, sequence: int) -> bytes | None:
+    """The stored bytes of one charge."""
+    query = sa.select(results.c.payload).where(results.c.sequence == sequence)
+    found = connection.execute(query).scalar()
+    return None if found is None else bytes(found)
 
 
 def journal(connection: sa.Connection) -> list[dict[str, Any]]:

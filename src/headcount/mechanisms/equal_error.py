@@ -21,58 +21,34 @@ The proof is in ``equal_error.md``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from headcount.accounting.compose import cost
 from headcount.accounting.filter import Filter
 from headcount.errors import UsageError
 from headcount.mechanisms import equal_error_public as public
 from headcount.mechanisms.draw import SYSTEM
-from headcount.mechanisms.equal_error_public import Candidates, Crowd, Shares
-from headcount.mechanisms.equal_error_size import UNIT_BITS, SizeChoice
-from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.equal_error_public import Crowd, Profile, Shares
+from headcount.mechanisms.equal_error_run import Counted, Run
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
-from headcount.mechanisms.private_count_release import PrivateCountRelease
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Filtered
-from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from headcount.mechanisms.equal_error_queries import KnownQueries, PairQueries
+    from headcount.mechanisms.equal_error_queries import PairQueries
     from headcount.noise.entropy import Entropy
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Positions = NDArray[np.intp]
 
 MAX_GROUPS = 1 << 20
 LATTICE_BITS = 20
-CLASS_NORM = 1 << 28
-VALUE_BITS = 7
 MIN_RHO = Fraction(1, 10**5)
-ONE_CELL = Sensitivity(l0=1, l1=Fraction(1), l2_squared=Fraction(1), linf=Fraction(1))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What may be published: positions of groups, their counts, and why this method."""
-
-    method: str
-    positions: Positions
-    counts: Floats
-    sds: Floats
-    expected_within: float
-    why: str
+def _silent(_stage: str) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +58,23 @@ class EqualError:
     limit: Zcdp
     within: float
     method: str = "auto"
+    top: int | None = None
+    profile: Profile | None = None
 
     @classmethod
-    def calibrate(cls, spend: Zcdp, within: float, method: str = "auto") -> EqualError:
-        """Spend all of ``spend`` on counts of relative error ``within``."""
+    def calibrate(
+        cls,
+        spend: Zcdp,
+        within: float,
+        method: str = "auto",
+        *,
+        top: int | None = None,
+        profile: Profile | None = None,
+    ) -> EqualError:
+        """Spend all of ``spend`` on counts of relative error ``within``, of ``top`` groups at most.
+
+        With a profile that was released before, none is paid for and the method is known.
+        """
         if spend.delta <= 0:
             raise UsageError(
                 "Groups that are found in the data need a delta greater than 0. Raise delta, or "
@@ -97,7 +86,7 @@ class EqualError:
                 f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or use "
                 "method='peel'."
             )
-        return cls(spend, within, method)
+        return cls(spend, within, method, top, profile)
 
     @property
     def event(self) -> Filtered:
@@ -107,217 +96,28 @@ class EqualError:
     @property
     def shares(self) -> Shares:
         """What each stage may cost."""
-        return Shares.of(self.limit)
+        return Shares.of(self.limit, is_profiled=self.profile is not None)
 
     def threshold(self, rho: Fraction) -> GaussianThreshold:
         """The discovery of groups at this cost, and all of delta."""
         bounds = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
         return GaussianThreshold.calibrate(bounds, Zcdp(rho, self.limit.delta))
 
-    def draw(self, pairs: PairQueries, entropy: Entropy | None = None) -> Counted:
-        """Profile users, take the branch that suits them, and count."""
-        return _Run(self, pairs, Filter(self.limit), entropy or SYSTEM).counted()
+    def branch(self, crowd: Crowd) -> str:
+        """The method that suits these users; a function of published numbers."""
+        if self.method != "auto":
+            return self.method
+        if crowd.single_loss <= public.SINGLE_LOSS:
+            return "single"
+        threshold = self.threshold(self.shares.discover)
+        least = threshold.threshold / threshold.bounds.scale
+        return "peel" if crowd.weight_of_all < public.PEEL_RATIO * least else "equal"
 
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One release on its way: what may still be spent, and where the noise comes from."""
-
-    plan: EqualError
-    pairs: PairQueries
-    budget: Filter
-    entropy: Entropy
-
-    def noisy(
-        self, sensitivity: Sensitivity, rho: Fraction, ask: Callable[[], Integers]
-    ) -> tuple[Integers, float]:
-        """[P1] charge a Gaussian of this sensitivity, ask, add the noise that was charged."""
-        gaussian = Gaussian.calibrate(sensitivity, Zcdp(rho))
-        self.budget.charge(cost(gaussian.event))
-        return gaussian.draw(ask(), self.entropy), gaussian.sd
-
-    def counted(self) -> Counted:
-        shares = self.plan.shares
-        noisy_users, sd = self.noisy(ONE_CELL, shares.profile, self.pairs.users_per_cell)
-        crowd = Crowd.of(noisy_users, sd)
-        if self.plan.method == "auto":
-            if crowd.single_loss <= public.SINGLE_LOSS:
-                return self.single(shares.after_profile, crowd)
-            threshold = self.plan.threshold(shares.discover)
-            least = threshold.threshold / threshold.bounds.scale
-            if crowd.weight_of_all < public.PEEL_RATIO * least:
-                return self.peel(shares.after_profile)
-        return self.equal(shares, crowd)
-
-    def discovered(self, rho: Fraction) -> tuple[Positions, Floats, float]:
-        """Groups by falling noisy weight, those weights, and the noise of each."""
-        threshold = self.plan.threshold(rho)
-        self.budget.charge(cost(threshold.event))
-        noisy_totals = self.pairs.discover(
-            threshold.bounds, lambda true_totals: threshold.draw(true_totals, self.entropy)
-        )
-        order = np.argsort(-noisy_totals, kind="stable")
-        scale = threshold.bounds.scale
-        return order, noisy_totals[order] / scale, threshold.sd / scale
-
-    def single(self, rho: Fraction, crowd: Crowd) -> Counted:
-        """Nearly everyone is in one group: the weights are the counts."""
-        order, noisy_weights, sd = self.discovered(rho)
-        loss = crowd.single_loss
-        counts = noisy_weights * (1 + loss)
-        sds = np.hypot(sd * (1 + loss), public.ROW_TO_ROW * loss * counts)
-        why = f"users are in few groups: one pass leaves out about {loss:.1%} of the count"
-        rows = public.rows_to_print(counts, sds, self.plan.within)
-        return self.printed("single", order, counts, sds, rows, why)
-
-    def peel(self, rho: Fraction) -> Counted:
-        """Few users: measure the largest groups one by one."""
-        limit = Zcdp(rho, self.plan.limit.delta)
-        mechanism = PrivateCountRelease.calibrate(limit, self.plan.within)
-        self.budget.charge(limit)
-        true_counts = self.pairs.largest(mechanism.max_rows + 1)
-        rows = mechanism.draw(true_counts, self.entropy)
-        counts = np.array([row.estimate for row in rows], np.float64)
-        sds = np.array([row.sd for row in rows], np.float64)
-        positions = np.array([row.position for row in rows], np.intp)
-        expected = public.expected_within(counts, sds, self.plan.within)
-        why = "there are few users for this budget: the largest groups are measured one by one"
-        return Counted("peel", positions, counts, sds, expected, why)
-
-    def equal(self, shares: Shares, crowd: Crowd) -> Counted:
-        """Discover, rank, choose how many rows the budget carries, measure those, correct."""
-        why = "users are in many groups: every row gets the same relative error"
-        order, noisy_weights, _ = self.discovered(shares.discover)
-        if not len(order):
-            empty = np.zeros(0)
-            return Counted("equal", order, empty, empty, 1.0, why)
-        known = self.pairs.known(order)
-        guess = noisy_weights * self.factors(known, noisy_weights, shares.scale, crowd)
-        by_guess = np.argsort(-guess, kind="stable")
-        n_rows, tau = self.picked(known, guess, by_guess, shares)
-        index = by_guess[:n_rows].astype(np.int64)
-        counts, sds = self.measured(known, index, guess[index], tau, shares)
-        rows = public.rows_or_second_best(counts, sds, self.plan.within)
-        return self.printed("equal", order[index], counts, sds, rows, why)
-
-    def factors(
-        self, known: KnownQueries, noisy_weights: Floats, rho: Fraction, crowd: Crowd
-    ) -> Floats:
-        """From weights to counts: users per unit of weight, by class of rank."""
-        classes = public.classes_of(len(noisy_weights), 150, 4)
-        n_each = np.bincount(classes)
-        norm = 0.06 * crowd.first_factor * math.sqrt(2 * rho * int(n_each.min()))
-        unit = CLASS_NORM / norm
-        values = unit / (noisy_weights * np.sqrt(n_each)[classes])
-        integers = np.clip(np.rint(values), 1, CLASS_NORM).astype(np.int64)
-        totals, _ = self.noisy(
-            _in_l2(CLASS_NORM**2, len(n_each)),
-            rho,
-            lambda: known.class_totals(integers, classes, CLASS_NORM),
-        )
-        factors: Floats = np.maximum(totals / unit / np.sqrt(n_each), 1.0)[classes]
-        return factors
-
-    def picked(
-        self, known: KnownQueries, guess: Floats, by_guess: Positions, shares: Shares
-    ) -> tuple[int, float]:
-        """How many rows, and how much noise on each, so that clipping takes little of them.
-
-        Losses are capped per user: low, which tells sizes finely apart, and high, which sees how
-        much a few heavy users really lose. The high one says how far the fine choice may go.
-        """
-        candidates = Candidates.of(guess, by_guess, self.plan.within, shares.measure)
-        guard = SizeChoice.calibrate(Zcdp(shares.guard), public.GUARD_PRIOR)
-        choice = SizeChoice.calibrate(Zcdp(shares.pick), public.PRIOR)
-        self.budget.charge(cost(guard.event))
-        self.budget.charge(cost(choice.event))
-        true_lost, true_far = known.clipped_share(
-            weights=candidates.weights,
-            first_level=candidates.first_level,
-            clip=candidates.clip,
-            caps=candidates.caps,
-            lower_clips=candidates.lower_clips,
-            unit_bits=UNIT_BITS,
-        )
-        allowed, allowed_far = candidates.allowed(1 << UNIT_BITS)
-        some = candidates.guarded
-        last = some[guard.draw(true_far[some], allowed_far[some], self.entropy)] + 1
-        chosen = choice.draw(true_lost[:last], allowed[:last], self.entropy)
-        return int(candidates.n_rows[chosen]), float(candidates.taus[chosen])
-
-    def measured(
-        self, known: KnownQueries, index: Integers, guess: Floats, tau: float, shares: Shares
-    ) -> tuple[Floats, Floats]:
-        """Two rounds, the second with weights that know the first, and the bias of both."""
-        part = math.sqrt(public.FIRST_ROUND)
-        first, first_w = self.round(known, index, part / (tau * guess), shares.first_round)
-        better = public.blend(first, first_w, guess)
-        full = 1 / (tau * better) ** 2
-        second_w2 = np.maximum(full - first_w**2, 0.25 * (1 - public.FIRST_ROUND) * full)
-        second, second_w = self.round(known, index, np.sqrt(second_w2), shares.second_round)
-        precision = first_w**2 + second_w**2
-        mean = (first * first_w**2 + second * second_w**2) / precision
-
-        classes = public.classes_of(len(index), 300, 8)
-        n_each = np.bincount(classes)
-        norm = public.BIAS_CAP * tau * math.sqrt(2 * shares.measure)
-        unit = CLASS_NORM / norm
-        per_row = unit / (precision * better * np.sqrt(n_each)[classes])
-        lost_shares = (
-            np.minimum(np.rint(per_row * first_w**2), CLASS_NORM).astype(np.int64),
-            np.minimum(np.rint(per_row * second_w**2), CLASS_NORM).astype(np.int64),
-        )
-        totals, sd = self.noisy(
-            _in_l2(CLASS_NORM**2, len(n_each)),
-            shares.bias,
-            lambda: known.clipped_off(index, lost_shares, classes, CLASS_NORM),
-        )
-        typical = np.maximum(np.bincount(classes, mean / better) / n_each, 0.1)
-        per_class = 1 / (unit * np.sqrt(n_each) * typical)
-        bias = np.clip(totals * per_class, 0, 1)
-        unsure = np.hypot(public.ROW_TO_ROW * bias, sd * per_class)[classes]
-        counts = mean * (1 + bias[classes])
-        sds = np.hypot((1 + bias[classes]) / np.sqrt(precision), unsure * counts)
-        return counts, sds
-
-    def round(
-        self, known: KnownQueries, index: Integers, weights: Floats, rho: Fraction
-    ) -> tuple[Floats, Floats]:
-        """Counts of all rows under these weights, and the weights in units of their noise.
-
-        [P2] users are clipped where noise of sd 1 costs ``rho``, so weights are precisions.
-        """
-        integers, unit = public.as_integers(weights)
-        clip = public.whole(2 * float(rho) * unit**2)
-        totals, sd = self.noisy(
-            _in_l2(clip << 2 * VALUE_BITS, len(index)),
-            rho,
-            lambda: known.clipped_totals(index, integers, clip, VALUE_BITS),
-        )
-        values = (integers << VALUE_BITS).astype(np.float64)
-        return totals / values, values / sd
-
-    def printed(
+    def draw(
         self,
-        method: str,
-        positions: Positions,
-        counts: Floats,
-        sds: Floats,
-        rows: Positions,
-        why: str,
+        pairs: PairQueries,
+        entropy: Entropy | None = None,
+        progress: Callable[[str], None] = _silent,
     ) -> Counted:
-        """Some of the rows, and what share of them to expect within the target."""
-        counts, sds = counts[rows], sds[rows]
-        expected = public.expected_within(counts, sds, self.plan.within)
-        return Counted(method, positions[rows], counts, sds, expected, why)
-
-
-def _in_l2(l2_squared: int, n_entries: int) -> Sensitivity:
-    """Non-negative vectors of integers, bounded in l2 and in nothing else."""
-    longest = math.isqrt(l2_squared)
-    return Sensitivity(
-        l0=n_entries,
-        l1=Fraction(longest * n_entries),
-        l2_squared=Fraction(l2_squared),
-        linf=Fraction(longest),
-    )
+        """Profile users, take the branch that suits them, and count."""
+        return Run(self, pairs, Filter(self.limit), entropy or SYSTEM, progress).counted()

@@ -59,10 +59,10 @@ class Shares:
     bias: Fraction
 
     @classmethod
-    def of(cls, limit: Zcdp) -> Shares:
+    def of(cls, limit: Zcdp, *, is_profiled: bool = False) -> Shares:
         """Fixed shares of the request; measuring takes what is left."""
-        rho = limit.rho
-        fixed = [rho * share for share in (PROFILE, DISCOVER, SCALE, GUARD, PICK, BIAS)]
+        rho, profile = limit.rho, Fraction(0) if is_profiled else PROFILE
+        fixed = [rho * share for share in (profile, DISCOVER, SCALE, GUARD, PICK, BIAS)]
         measure = rho - sum(fixed)
         first = measure * FIRST_ROUND
         profile, discover, scale, guard, pick, bias = fixed
@@ -111,6 +111,19 @@ class Crowd:
         """Users per unit of weight, typically."""
         pairs = float((self.users * self.groups).sum())
         return max(1.0, pairs / max(1.0, float((self.users * np.sqrt(self.groups)).sum())))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile that was released before: noisy users by cell, and their noise."""
+
+    noisy_users: tuple[int, ...]
+    sd: float
+
+    @property
+    def crowd(self) -> Crowd:
+        """What it says about users."""
+        return Crowd.of(np.array(self.noisy_users, np.int64), self.sd)
 
 
 def classes_of(n_rows: int, rows_each: int, most: int) -> Integers:
@@ -239,6 +252,15 @@ def rows_or_second_best(counts: Floats, sds: Floats, within: float) -> NDArray[n
     if len(printed) >= len(counts) // FEW_OF:
         return printed
     return np.flatnonzero(misses(counts, sds, within) <= SECOND_BEST_MISS)
+
+
+def reached(counts: Floats, sds: Floats) -> float:
+    """The relative error within which nine in ten rows are expected."""
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if expected_within(counts, sds, middle) >= 0.9 else (middle, high)
+    return high
 
 
 def expected_within(counts: Floats, sds: Floats, within: float) -> float:

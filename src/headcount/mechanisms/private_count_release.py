@@ -25,9 +25,9 @@ The proof is in ``private_count_release.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +57,7 @@ MAX_EPSILON = Fraction(2)
 FIRST_THRESHOLD = 1 << 20
 GROWTH = 2 ** Fraction(1, 4)
 REFINEMENT = Fraction(3, 2)
-FIRST_REFINEMENT = 4096
+FIRST_STEP = 20  # powers below a row's share: a first look that costs next to nothing
 MAX_ROWS = 10_000
 MAX_CALLS = 2_000
 Z = 1.65
@@ -81,16 +81,17 @@ class PrivateCountRelease:
     within: float
     max_rows: int = MAX_ROWS
     max_calls: int = MAX_CALLS
+    top: int | None = None
 
     @classmethod
-    def calibrate(cls, spend: Zcdp, within: float) -> PrivateCountRelease:
-        """Spend up to ``spend`` on counts of relative error ``within``."""
+    def calibrate(cls, spend: Zcdp, within: float, top: int | None = None) -> PrivateCountRelease:
+        """Spend up to ``spend`` on counts of relative error ``within``; at most ``top`` of them."""
         if spend.delta <= 0:
             raise UsageError(
                 "Groups that are found in the data need a delta greater than 0. Raise delta, or "
                 "name the groups: groups=[...]."
             )
-        return cls(spend, within)
+        return cls(spend, within, top=top)
 
     @property
     def event(self) -> Filtered:
@@ -125,7 +126,12 @@ class PrivateCountRelease:
         budget = Filter(self.limit)
         epsilon = round_up(self.margin / FIRST_THRESHOLD, EPSILON_UNIT)
         released: list[Measured] = []
-        while remaining and budget.admits(Zcdp(epsilon**2 / 4 + CRUMBS, self.delta_per_call)):
+        most = len(remaining) if self.top is None else self.top
+        while (
+            remaining
+            and len(released) < most
+            and budget.admits(Zcdp(epsilon**2 / 4 + CRUMBS, self.delta_per_call))
+        ):
             budget.charge(Zcdp(epsilon**2 / 8, self.delta_per_call))
             chosen = self._select(true_scores[remaining], true_boundary, epsilon, source)
             if chosen is None:
@@ -155,35 +161,47 @@ class PrivateCountRelease:
     ) -> Measured:
         """Refine until good enough, or until this group's share is used. [P3] charged as drawn."""
         weighted = precision = 0.0
-        for variance in _variances(epsilon):
+        top = highest_power(epsilon)
+        power, last = top - FIRST_STEP, None
+        while True:
+            variance = variance_between(last, power)
             budget.charge(measurement_cost(variance))
             noise = int(DiscreteGaussian(variance).draw(1, source)[0])
             weighted += float(1 / variance) * (true_count + noise)
             precision += float(1 / variance)
-            if Z / math.sqrt(precision) <= self.within * weighted / precision:
-                break
-        return Measured(position, weighted / precision, 1 / math.sqrt(precision))
+            estimate, sd = weighted / precision, 1 / math.sqrt(precision)
+            if Z * sd <= self.within * estimate or power == top:
+                return Measured(position, estimate, sd)
+            # As precise as a count that is larger than it looks would need, and then look again.
+            needed = (Z / (self.within * max(estimate + sd, 1.0))) ** 2
+            last, power = power, max(power + 1, min(top, _power_below(needed)))
 
 
+@lru_cache(maxsize=1 << 14)
 def measurement_cost(variance: Fraction) -> Zcdp:
     """What one Gaussian measurement of one count costs, rounded up."""
     return Zcdp(round_up(1 / (2 * variance), CHARGE_UNIT))
 
 
-def _variances(epsilon: Fraction) -> Iterator[Fraction]:
-    """Variances of successive measurements, whose costs sum to at most ``epsilon**2 / 8`` [P3].
-
-    Total precision is always a power of 3/2, so that few different laws are ever drawn from.
-    """
+def highest_power(epsilon: Fraction) -> int:
+    """The largest power of the refinement within ``epsilon**2 / 4``, all of a row's precision."""
     cap = epsilon**2 / 4
-    top = math.floor(math.log(cap) / math.log(REFINEMENT))
+    top = _power_below(float(cap))
     while REFINEMENT**top > cap:
         top -= 1
-    steps = math.ceil(math.log(FIRST_REFINEMENT) / math.log(REFINEMENT))
-    total = Fraction(0)
-    for power in range(top - steps, top + 1):
-        level = REFINEMENT**power
-        variance = round_scale_up(1 / (level - total))
-        # Rounding may leave crumbs of the share; it never takes more than it.
-        total = level
-        yield variance
+    return top
+
+
+def _power_below(precision: float) -> int:
+    return math.floor(math.log(precision) / math.log(REFINEMENT))
+
+
+@lru_cache(maxsize=1 << 14)
+def variance_between(last: int | None, power: int) -> Fraction:
+    """The variance whose precision leads from one power of the refinement to another.
+
+    Steps to the top cost at most ``epsilon**2 / 8`` together, however many are left out [P3]:
+    precisions between powers add up to the last power, and rounding the scale up only lowers them.
+    """
+    before = Fraction(0) if last is None else REFINEMENT**last
+    return round_scale_up(1 / (REFINEMENT**power - before))

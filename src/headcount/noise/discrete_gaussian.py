@@ -7,9 +7,9 @@ of l2-sensitivity ``D`` rho-zero-concentrated differentially private.
 **Reference.** Canonne, Kamath, Steinke 2020: the law and its privacy (Theorem 4), and the
 rejection from a discrete Laplace (Algorithm 3) that is used where sigma is too wide for a table.
 
-Up to ``TABLE_SIGMA_SQUARED`` one table holds the law. Beyond, proposals come from the exact
-discrete Laplace, and the coin that accepts them is decided by floating point only where the
-proven error of that cannot matter [P6].
+A few draws are made one at a time. For more, up to ``TABLE_SIGMA_SQUARED`` one table holds the
+law; beyond, proposals come from the exact discrete Laplace, and the coin that accepts them is
+decided by floating point only where the proven error of that cannot matter [P6].
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from headcount.errors import UsageError
 from headcount.noise.circle import pi_bracket
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.noise.entropy import Entropy, Words
+from headcount.noise.single import FEW, draw_one
 from headcount.noise.table import Integers, InversionTable, table_for
 from headcount.noise.uniform import WORD_BITS, LazyUniform, coin
 from headcount.noise.weights import RatioLaw, total
@@ -53,6 +54,9 @@ class DiscreteGaussian:
 
     def draw(self, n: int, entropy: Entropy) -> Integers:
         """Draw ``n`` independent values."""
+        if n <= FEW:
+            drawn = (draw_one(self.sigma_squared, entropy) for _ in range(n))
+            return np.fromiter(drawn, np.int64, n)
         if self.sigma_squared <= TABLE_SIGMA_SQUARED:
             return self.table().draw(n, entropy)
         return draw_by_rejection(self.sigma_squared, n, entropy)

@@ -20,7 +20,7 @@ from headcount.releases.count_users_peel import plan_peel
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import all_known, found, with_error_bars
+from headcount.releases.rows import all_known, found, largest, with_error_bars
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
@@ -33,6 +33,7 @@ DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
 METHODS = ("auto", "threshold", "peel", "equal")
 WITHIN = 0.10
+MAX_TOP = 1 << 20
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
 
@@ -43,6 +44,7 @@ def plan_count_users(
     groups: Sequence[Any] | None,
     bound: int | None,
     within: float | None,
+    top: int | None,
     method: str,
     spend: Budget | None,
 ) -> Plan:
@@ -53,16 +55,20 @@ def plan_count_users(
     limit = limit_for(account, spend)
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
-    if method in ("peel", "equal") or (method == "auto" and within is not None):
-        if groups is not None or bound is not None:
+    if top is not None and not 1 <= top <= MAX_TOP:
+        raise UsageError(f"top must be from 1 to {MAX_TOP:,}, not {top}. Nothing was charged.")
+    has_target = within is not None or (top is not None and groups is None and bound is None)
+    if method in ("peel", "equal") or (method == "auto" and has_target):
+        if bound is not None:
             raise UsageError(
-                f"method={method!r} with a target finds groups itself and has no bound; leave "
-                "groups= and bound= out, or leave within= out."
+                f"method={method!r} with a target has no bound; leave bound= out, or within= and "
+                "method=."
             )
         target = WITHIN if within is None else within
+        rules = grouped.rules
         if method == "peel":
-            return plan_peel(dataset, by, grouped.rules, limit, target)
-        return plan_equal(dataset, by, grouped.rules, limit, target, method)
+            return plan_peel(dataset, by, rules, limit, target, groups=groups, top=top)
+        return plan_equal(dataset, by, rules, limit, target, method, groups=groups, top=top)
     if within is not None:
         raise UsageError("method='threshold' takes a bound and has no target; leave within= out.")
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
@@ -73,7 +79,7 @@ def plan_count_users(
     else:
         mechanism = Gaussian.calibrate(bounds.sensitivity(), Zcdp(limit.rho))
         how = "noise on every known group"
-    count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, how)
+    count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, how, top)
     return planned(
         dataset,
         account,
@@ -84,6 +90,7 @@ def plan_count_users(
         arguments=(
             ("groups", spell_groups(groups)),
             ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
+            ("top", top),
         ),
         title="count users",
         method=how,
@@ -111,6 +118,7 @@ class _Count:
     bounds: Bounds
     mechanism: Gaussian | GaussianThreshold
     method: str
+    top: int | None
 
     @property
     def sd(self) -> float:
@@ -130,6 +138,8 @@ class _Count:
             groups = f"found in the data; one is released when its noisy count is above {least:.4g}"
         else:
             groups = f"{self.bounds.max_groups:,} known groups, all released"
+        if self.top is not None:
+            groups += f"; of these the {self.top:,} largest by noisy count"
         return (
             ("groups", groups),
             ("bound", str(self.bounds)),
@@ -148,6 +158,7 @@ class _Count:
             groups, noisy_totals = found(true_tally, self.mechanism)
         else:
             groups, noisy_totals = all_known(true_tally, self.mechanism)
+        groups, noisy_totals = largest(groups, noisy_totals, self.top)
         rows = with_error_bars(
             groups,
             noisy_totals,

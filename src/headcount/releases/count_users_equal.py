@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,11 @@ from headcount.contributions.equal_error_store import Store
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error import EqualError
 from headcount.mechanisms.equal_error_public import PEEL_RATIO, SINGLE_LOSS
+from headcount.mechanisms.equal_error_run import Counted
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
+from headcount.releases.released_profile import released_profile
+from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
 
 if TYPE_CHECKING:
@@ -33,14 +37,25 @@ BAR = "low to high covers the noise and what shortening users leaves out, as mea
 
 
 def plan_equal(
-    dataset: Dataset, by: Any, rules: tuple[str, ...], limit: Zcdp, within: float, method: str
+    dataset: Dataset,
+    by: Any,
+    rules: tuple[str, ...],
+    limit: Zcdp,
+    within: float,
+    method: str,
+    *,
+    groups: Sequence[Any] | None,
+    top: int | None,
 ) -> Plan:
-    """Plan counts of groups found in the data, about nine in ten within the target."""
+    """Plan counts of groups, about nine in ten within the target."""
     if not 0.01 <= within <= 0.5:
         raise UsageError(f"within must be from 0.01 to 0.5, such as 0.10, not {within}.")
     account = dataset.account
-    mechanism = EqualError.calibrate(limit, within, method)
-    count = _EqualCount(dataset, account, by, mechanism, rules)
+    # A profile is of all groups, so it says nothing about the users of a list.
+    released = released_profile(dataset, by) if groups is None else None
+    profile, profiled_by = released or (None, None)
+    mechanism = EqualError.calibrate(limit, within, method, top=top, profile=profile)
+    count = _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules)
     return planned(
         dataset,
         account,
@@ -48,9 +63,15 @@ def plan_equal(
         count.read_and_draw,
         verb="count_users",
         by=by,
-        arguments=(("method", method), ("within", within)),
+        arguments=(
+            ("method", method),
+            ("within", within),
+            ("groups", spell_groups(groups)),
+            ("top", top),
+            ("profile", profiled_by),
+        ),
         title=f"count users within {within:.3g}",
-        method=AUTO if method == "auto" else METHODS["equal"],
+        method=AUTO if profile is None and method == "auto" else METHODS[count.branch],
         details=count.details(),
     )
 
@@ -60,8 +81,15 @@ class _EqualCount:
     dataset: Dataset
     account: Account
     by: Any
+    groups: Sequence[Any] | None
     mechanism: EqualError
+    profiled_by: int | None
     rules: tuple[str, ...]
+
+    @property
+    def branch(self) -> str:
+        profile = self.mechanism.profile
+        return "equal" if profile is None else self.mechanism.branch(profile.crowd)
 
     @property
     def promise(self) -> str:
@@ -69,11 +97,18 @@ class _EqualCount:
 
     def details(self) -> tuple[tuple[str, str], ...]:
         shares, limit = self.mechanism.shares, self.mechanism.limit
-        branches = self._branches() if self.mechanism.method == "auto" else ()
+        from_where = "found in the data" if self.groups is None else f"{len(self.groups):,} listed"
+        how_many = "those" if self.mechanism.top is None else f"the {self.mechanism.top:,} largest"
+        if self.profiled_by is None:
+            profile = f"{float(shares.profile / limit.rho):.0%} of the budget: groups per user"
+            branches = self._branches() if self.mechanism.method == "auto" else ()
+        else:
+            profile = f"of entry {self.profiled_by}, released before: it costs nothing again"
+            branches = ()
         return (
-            ("groups", "found in the data; those that can keep the promise are released"),
+            ("groups", f"{from_where}; {how_many} that can keep the promise are released"),
             ("promise", self.promise),
-            ("profile", f"{float(shares.profile / limit.rho):.0%} of the budget: groups per user"),
+            ("profile", profile),
             *branches,
             ("bound", BOUNDS),
             ("error bar", BAR),
@@ -106,15 +141,19 @@ class _EqualCount:
         )
 
     @staticmethod
-    def _below(expected: float) -> str:
-        if expected >= 0.9:
+    def _below(counted: Counted) -> str:
+        if counted.expected_within >= 0.9:
             return ""
-        return ", less than nine in ten: a few users are in very many groups; spend more"
+        return (
+            f", less than nine in ten: nine in ten are expected within {counted.reached:.2g}. "
+            "A few users are in very many groups; spend more"
+        )
 
-    def read_and_draw(self, key: bytes, entry: int, _progress: Progress) -> Release:
+    def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
         with Store(self.dataset.table.engine) as store:
-            pairs = Pairs(self.dataset.table, self.by, store, key=key)
-            counted = self.mechanism.draw(pairs)
+            progress("collecting who is in which group")
+            pairs = Pairs(self.dataset.table, self.by, store, key=key, groups=self.groups)
+            counted = self.mechanism.draw(pairs, progress=progress)
         rows = with_error_bars(
             pairs.groups.take(counted.positions),
             counted.counts,
@@ -134,7 +173,7 @@ class _EqualCount:
             notes=(
                 f"Method {counted.method!r}: {counted.why}.",
                 f"Expected share of rows within {self.mechanism.within:.3g} of the truth: "
-                f"{counted.expected_within:.1%}{self._below(counted.expected_within)}.",
+                f"{counted.expected_within:.1%}{self._below(counted)}.",
                 BAR + ".",
                 *self.rules,
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.private_count_release import PrivateCountRelease
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
+from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
 
 if TYPE_CHECKING:
@@ -28,14 +30,21 @@ BOUNDS = "none: a user may be in any number of groups and counts fully in all"
 
 
 def plan_peel(
-    dataset: Dataset, by: Any, rules: tuple[str, ...], limit: Zcdp, within: float
+    dataset: Dataset,
+    by: Any,
+    rules: tuple[str, ...],
+    limit: Zcdp,
+    within: float,
+    *,
+    groups: Sequence[Any] | None,
+    top: int | None,
 ) -> Plan:
     """Plan a release of the largest groups, each to the same relative error."""
     if not 0.001 <= within <= 1:
         raise UsageError(f"within must be from 0.001 to 1, such as 0.10, not {within}.")
     account = dataset.account
-    mechanism = PrivateCountRelease.calibrate(limit, within)
-    peel = _Peel(dataset, account, by, mechanism, rules)
+    mechanism = PrivateCountRelease.calibrate(limit, within, top)
+    peel = _Peel(dataset, account, by, groups, mechanism, rules)
     return planned(
         dataset,
         account,
@@ -47,11 +56,13 @@ def plan_peel(
             ("method", "peel"),
             ("within", within),
             ("rows", [mechanism.max_rows, mechanism.max_calls]),
+            ("groups", spell_groups(groups)),
+            ("top", top),
         ),
         title="count users",
         method=METHOD,
         details=(
-            ("groups", f"found in the data, among the {mechanism.max_rows:,} largest"),
+            ("groups", peel.which),
             ("bound", BOUNDS),
             ("noise", peel.noise),
             ("rules", " ".join(rules)),
@@ -64,8 +75,15 @@ class _Peel:
     dataset: Dataset
     account: Account
     by: Any
+    groups: Sequence[Any] | None
     mechanism: PrivateCountRelease
     rules: tuple[str, ...]
+
+    @property
+    def which(self) -> str:
+        from_where = "found in the data" if self.groups is None else f"{len(self.groups):,} listed"
+        most = self.mechanism.max_rows if self.mechanism.top is None else self.mechanism.top
+        return f"{from_where}, among the {most:,} largest"
 
     @property
     def noise(self) -> str:
@@ -74,8 +92,11 @@ class _Peel:
             f"within {self.mechanism.within:.3g} of the truth"
         )
 
-    def read_and_draw(self, _key: bytes, entry: int, _progress: Progress) -> Release:
-        true_largest = largest_counts(self.dataset.table, self.by, self.mechanism.max_rows + 1)
+    def read_and_draw(self, _key: bytes, entry: int, progress: Progress) -> Release:
+        true_largest = largest_counts(
+            self.dataset.table, self.by, self.mechanism.max_rows + 1, self.groups
+        )
+        progress("measuring the largest groups, one by one")
         true_counts = np.asarray(true_largest.column(TOTAL), np.int64)
         released = self.mechanism.draw(true_counts)
         groups = true_largest.drop_columns([TOTAL]).take([row.position for row in released])

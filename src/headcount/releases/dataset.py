@@ -38,6 +38,7 @@ class Dataset:
         groups: Sequence[Any] | None = None,
         bound: int | None = None,
         within: float | None = None,
+        top: int | None = None,
         method: str = "auto",
         spend: Budget | None = None,
     ) -> Plan:
@@ -47,7 +48,9 @@ class Dataset:
         groups:  the groups to count, when they are public; every one of them is released.
                  Without it, groups are found in the data and only large ones are released
         bound:   in how many groups a user counts fully; the plan prints the default
-        within:  the relative error to aim at, such as 0.10, instead of a bound
+        within:  the relative error to aim at, such as 0.10, instead of a bound; rows that cannot
+                 keep it are left out
+        top:     only the largest groups, so many of them
         method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"equal"``
                  gives all rows the same relative error; ``"peel"`` measures the largest groups
                  one by one; ``"auto"`` is the threshold, or with ``within`` what a private
@@ -57,7 +60,14 @@ class Dataset:
         from headcount.releases.count_users import plan_count_users
 
         return plan_count_users(
-            self, by, groups=groups, bound=bound, within=within, method=method, spend=spend
+            self,
+            by,
+            groups=groups,
+            bound=bound,
+            within=within,
+            top=top,
+            method=method,
+            spend=spend,
         )
 
     def profile(self, by: Any, *, spend: Budget | None = None) -> Plan:

@@ -44,6 +44,11 @@ def check_affordable(account: Account, event: Event) -> None:
         raise BudgetError(refusal(account, spend))
 
 
+def spelled_by(by: Any) -> list[str]:
+    """What is counted by, in the words of the request."""
+    return [str(part) for part in as_groups(by)]
+
+
 def planned(
     dataset: Dataset,
     account: Account,
@@ -60,7 +65,7 @@ def planned(
 ) -> Plan:
     """A plan, after a check that the account can pay; the request is spelled from public words."""
     check_affordable(account, event)
-    spelled = [str(part) for part in as_groups(by)]
+    spelled = spelled_by(by)
     request = Request(
         verb=verb,
         source=dataset.source,

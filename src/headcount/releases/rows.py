@@ -39,6 +39,16 @@ def all_known(true_tally: Tally, mechanism: Gaussian) -> tuple[pa.Table, NDArray
     return _together(true_tally, groups, totals)
 
 
+def largest(
+    groups: pa.Table, noisy_totals: NDArray[np.int64], top: int | None
+) -> tuple[pa.Table, NDArray[np.int64]]:
+    """The rows with the largest noisy totals; all of them when no number is given."""
+    if top is None or top >= len(noisy_totals):
+        return groups, noisy_totals
+    chosen = np.sort(np.argsort(-noisy_totals, kind="stable")[:top])
+    return groups.take(pa.array(chosen)), noisy_totals[chosen]
+
+
 def _totals(batch: pa.RecordBatch) -> NDArray[np.int64]:
     return np.asarray(batch.column(TOTAL), np.int64)
 

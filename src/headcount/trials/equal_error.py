@@ -26,6 +26,7 @@ from headcount.contributions.equal_error import Pairs
 from headcount.contributions.equal_error_known import KnownPairs
 from headcount.contributions.equal_error_store import Store
 from headcount.mechanisms import equal_error as module
+from headcount.mechanisms import equal_error_run as run_module
 from headcount.mechanisms import equal_error_size, gaussian, gaussian_threshold
 from headcount.mechanisms.equal_error import EqualError
 from headcount.privacy.spend import Zcdp
@@ -207,7 +208,7 @@ def whole_weights() -> AbstractContextManager[None]:
 
 def free_bias() -> AbstractContextManager[None]:
     """The last query is not charged."""
-    shipped = module._Run.noisy
+    shipped = run_module.Run.noisy
 
     def noisy(run: Any, sensitivity: Any, rho: Fraction, ask: Callable[[], Integers]) -> Any:
         if rho != run.plan.shares.bias:
@@ -215,7 +216,7 @@ def free_bias() -> AbstractContextManager[None]:
         mechanism = gaussian.Gaussian.calibrate(sensitivity, Zcdp(rho))
         return mechanism.draw(ask(), run.entropy), mechanism.sd
 
-    return swapped(module._Run, "noisy", noisy)
+    return swapped(run_module.Run, "noisy", noisy)
 
 
 EVERY = tuple(VICTIMS)

@@ -10,10 +10,12 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from headcount.noise import single
 from headcount.noise.discrete_gaussian import DiscreteGaussian, draw_by_rejection
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.noise.entropy import OsEntropy
 from headcount.noise.selection import Selection
+from headcount.noise.single import draw_one
 
 N = 1_000_000
 PASS = 1e-6
@@ -85,3 +87,22 @@ def test_neighbouring_draws_are_independent(scale: str, entropy: OsEntropy) -> N
         for lag in (1, 2, 1 << 16):
             table = np.bincount(4 * quarter[lag:] + quarter[:-lag], minlength=16).reshape(4, 4)
             assert stats.chi2_contingency(table).pvalue > PASS
+
+
+@pytest.mark.parametrize("factor", FACTORS, ids=str)
+@pytest.mark.parametrize("sigma", ["1/2", "7/3", "30", "5000", "1000000000"])
+def test_single_draws(sigma: str, factor: Fraction, entropy: OsEntropy, fit_p_value: Any) -> None:
+    named = Fraction(sigma)
+    variance = (named * factor) ** 2
+    drawn = np.array([draw_one(variance, entropy) for _ in range(8_000)])
+    p_value = fit_p_value(drawn, lambda x: gaussian_cdf(x, float(named)), float(named))
+    assert (p_value > PASS) == (factor == 1), p_value
+
+
+def test_single_draws_where_every_coin_goes_on_exactly(
+    entropy: OsEntropy, fit_p_value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(single, "MARGIN", 2.0)
+    drawn = np.array([draw_one(Fraction(9), entropy) for _ in range(4_000)])
+    assert fit_p_value(drawn, lambda x: gaussian_cdf(x, 3.0), 3.0) > PASS
+    assert fit_p_value(drawn, lambda x: gaussian_cdf(x, 2.4), 2.4) <= PASS
