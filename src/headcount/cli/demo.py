@@ -17,4 +17,4 @@ def demo(
 
     n_rows = write_demo(out, n_users=users, n_pages=pages)
     print(f"Wrote {out}: {n_rows:,} events of {users:,} made-up users (user_id, page, time).")
-    print(f"Next: headcount count-users {out} --user user_id --by page --epsilon 1")
+    print(f"Next: headcount count-users {out} --user user_id --by page --within 0.10 --epsilon 1")
