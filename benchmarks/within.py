@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from headcount.accounting.tail import each_of, upper_point
 from headcount.contributions.equal_error import Pairs
-from headcount.contributions.equal_error_store import Store
+from headcount.contributions.store import Store
 from headcount.mechanisms.equal_error import EqualError
 from headcount.mechanisms.private_count_release import PrivateCountRelease
 from headcount.privacy.spend import Zcdp

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.contributions.equal_error import Pairs
-from headcount.contributions.equal_error_store import Store
+from headcount.contributions.store import Store
 from headcount.privacy.bounds import Bounds
 
 N_GROUPS = 60

@@ -85,7 +85,7 @@ class Compiled:
 
     def __init__(self, table: UserTable, make: Make) -> None:
         self.tally = Tally(make(table))
-        self.connection = table.engine.connection  # type: ignore[attr-defined]
+        self.connection = table.engine.connection
         self.query = self.connection.compile(self.tally.query())
 
     def totals(self, given_rows: list[tuple[Any, Any]]) -> dict[Any, int]:

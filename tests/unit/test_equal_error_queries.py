@@ -13,7 +13,7 @@ import pytest
 
 from headcount.contributions.equal_error import Pairs
 from headcount.contributions.equal_error_known import KnownPairs
-from headcount.contributions.equal_error_store import Store
+from headcount.contributions.store import Store
 from headcount.privacy.bounds import Bounds
 from headcount.tables import open_table
 

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from headcount.contributions.arithmetic import exact_weight
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.equal_error_known import KnownPairs
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.groups import INDEX, TOTAL, USER, group_rows, only_listed
 from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
 from headcount.contributions.largest import each_pair, largest_of
 from headcount.contributions.listed import GroupList
 from headcount.contributions.profile import counted_cells
+from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 
 if TYPE_CHECKING:

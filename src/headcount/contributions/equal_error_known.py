@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.groups import INDEX, USER
+from headcount.contributions.store import Store
 from headcount.tables.engine import cast_always, double
 
 if TYPE_CHECKING:

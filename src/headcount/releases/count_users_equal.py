@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.tail import upper_point
 from headcount.contributions.equal_error import Pairs
-from headcount.contributions.equal_error_store import Store
+from headcount.contributions.store import Store
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error import EqualError
 from headcount.mechanisms.equal_error_public import PEEL_RATIO, SINGLE_LOSS

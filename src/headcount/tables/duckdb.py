@@ -48,6 +48,17 @@ class DuckDBEngine:
         weakref.finalize(relation.op(), _forget, self.connection.con, name)
         return relation
 
+    def keep(self, expr: Any, name: str) -> None:
+        """A temporary table of the connection."""
+        self.connection._register_in_memory_tables(expr)
+        self.connection.con.execute(
+            f"create temporary table {name} as {self.connection.compile(expr)}"
+        )
+
+    def drop(self, name: str) -> None:
+        """Forget it."""
+        self.connection.con.execute(f"drop table if exists {name}")
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""
         return text.hexdigest("sha256")

@@ -26,6 +26,8 @@ class Engine(Protocol):
     """One database that can run a plan. Values passed in and out are Ibis expressions."""
 
     name: str
+    connection: Any
+    """Ibis's own, which compiles."""
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds, asked of the schema only. Reads no row."""
@@ -37,6 +39,14 @@ class Engine(Protocol):
 
     def relation(self, table: pa.Table) -> Any:
         """A small public table, visible to the connection that will run the query."""
+        ...
+
+    def keep(self, expr: Any, name: str) -> None:
+        """Run a query into a temporary table of this name, where later queries can see it."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Forget a temporary table."""
         ...
 
     def sha256_hex(self, text: Any) -> Any:

@@ -101,6 +101,17 @@ class PostgresEngine:
             namespace=ops.Namespace(),
         ).to_expr()
 
+    def keep(self, expr: Any, name: str) -> None:
+        """A temporary table on the connection that runs the queries."""
+        with self.adbc.cursor() as cursor:
+            cursor.execute(f"create temporary table {name} as {self.connection.compile(expr)}")
+            cursor.execute(f"analyze {name}")
+
+    def drop(self, name: str) -> None:
+        """Forget it."""
+        with self.adbc.cursor() as cursor:
+            cursor.execute(f"drop table if exists {name}")
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256 of the UTF-8 bytes, from PostgreSQL's own functions."""
         import ibis

@@ -61,6 +61,17 @@ class SparkEngine:
         rows.createOrReplaceTempView(name)
         return self.connection.table(name)
 
+    def keep(self, expr: Any, name: str) -> None:
+        """A cached view: partitions that are lost are computed again."""
+        self.connection._register_in_memory_tables(expr)
+        rows = self.session.sql(str(self.connection.compile(expr)))
+        rows.cache().createOrReplaceTempView(name)
+
+    def drop(self, name: str) -> None:
+        """Forget it."""
+        self.session.catalog.uncacheTable(name)
+        self.session.catalog.dropTempView(name)
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""
         return text.hexdigest("sha256")

@@ -24,7 +24,7 @@ from headcount.contributions import equal_error as pairs_module
 from headcount.contributions import equal_error_levels as levels_module
 from headcount.contributions.equal_error import Pairs
 from headcount.contributions.equal_error_known import KnownPairs
-from headcount.contributions.equal_error_store import Store
+from headcount.contributions.store import Store
 from headcount.mechanisms import equal_error as module
 from headcount.mechanisms import equal_error_run as run_module
 from headcount.mechanisms import equal_error_size, gaussian, gaussian_threshold
