@@ -28,9 +28,12 @@ from headcount.accounting.sampling_profile import SLACK
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-COARSE = 1.05
-FINE = 24
-MOST_ORDER = 1e5
+RATIO = 1.25
+N_ORDERS = 52
+FINER = 6
+LEVELS = 3
+"""Orders up to 100,000; between neighbours the last grid has a step of 0.6 percent."""
+
 ROUNDING = 1e-12
 
 
@@ -44,10 +47,16 @@ def rho_of(pair: Losses, delta: float) -> float:
     losses = pair.losses
     kept_p = np.where(losses > up, math.exp(up) * pair.q, pair.p)
     kept_q = np.where(losses < -down, math.exp(down) * pair.p, pair.q)
-    clipped = np.clip(losses, -down, up)
+    clipped, place = np.unique(np.clip(losses, -down, up), return_inverse=True)
+    kept_p, kept_q = _added(kept_p, place), _added(kept_q, place)
     left = _Side(clipped, kept_q, float(kept_p.sum()), float(kept_q.sum()), up)
-    right = _Side(-clipped[::-1], kept_p[::-1], float(kept_q.sum()), float(kept_p.sum()), down)
+    right = _Side(-clipped, kept_p, float(kept_q.sum()), float(kept_p.sum()), down)
     return max(left.rho(), right.rho()) * (1 + SLACK) + ROUNDING
+
+
+def _added(masses: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Masses of one and the same loss, added up."""
+    return np.asarray(np.bincount(place, masses), np.float64)
 
 
 def _least_cap(
@@ -81,31 +90,29 @@ class _Side:
         seen = masses > 0
         self.losses, self.logs = losses[seen], np.log(masses[seen])
         self.log_mass, self.log_other = math.log(mass), math.log(other_mass)
-        self.cap = cap
+        self.most = cap - self.log_mass + self.log_other
 
     def divergence(self, orders: NDArray[np.float64]) -> NDArray[np.float64]:
         """The Rényi divergence of each order, at most."""
-        found = []
-        for part in np.array_split(orders, max(1, len(orders) * len(self.losses) // 2_000_000)):
-            exponents = part[:, None] * self.losses + self.logs
-            top = exponents.max(axis=1)
-            sums = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
-            scaled = sums - part * self.log_mass + (part - 1) * self.log_other
-            found.append(scaled / (part - 1))
-        most = self.cap - self.log_mass + self.log_other
-        return np.asarray(np.clip(np.concatenate(found), 0.0, most))
+        exponents = orders[:, None] * self.losses + self.logs
+        top = exponents.max(axis=1)
+        sums = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
+        scaled = sums - orders * self.log_mass + (orders - 1) * self.log_other
+        return np.asarray(np.clip(scaled / (orders - 1), 0.0, self.most))
 
     def rho(self) -> float:
         """The largest ratio of divergence and order, at most [Z1]."""
-        n = math.ceil(math.log(MOST_ORDER) / math.log(COARSE))
-        orders = np.asarray(COARSE ** np.arange(n + 1), np.float64)
-        values = self.divergence(orders[1:])
-        seen = float((values / orders[1:]).max())
-        bounds = values / orders[:-1]
-        largest: float = (self.cap - self.log_mass + self.log_other) / orders[-1]
-        loose = np.flatnonzero(bounds > seen)
-        largest = max(largest, float(np.delete(bounds, loose).max(initial=0.0)))
-        inner = np.asarray(COARSE ** (np.arange(FINE + 1) / FINE), np.float64)
-        finer = orders[loose][:, None] * inner
-        values = self.divergence(finer[:, 1:].ravel()).reshape(len(loose), FINE)
-        return max(largest, float((values / finer[:, :-1]).max(initial=0.0)))
+        lefts, ratio = RATIO ** np.arange(N_ORDERS, dtype=np.float64), RATIO
+        seen, last = 0.0, 0.0
+        largest = self.most / float(lefts[-1] * RATIO)
+        for _ in range(LEVELS):
+            rights = lefts * ratio
+            values = self.divergence(rights)
+            seen = max(seen, float((values / rights).max(initial=0.0)))
+            bounds = values / lefts
+            loose = bounds > seen
+            largest = max(largest, float(bounds[~loose].max(initial=0.0)))
+            last = float(bounds.max(initial=0.0))
+            ratio = ratio ** (1 / FINER)
+            lefts = (lefts[loose][:, None] * ratio ** np.arange(FINER)).ravel()
+        return max(largest, last)

@@ -21,7 +21,9 @@ def count_users(
     within: Annotated[
         float | None, typer.Option(help="The relative error to aim at, such as 0.10.")
     ] = None,
-    method: Annotated[str, typer.Option(help="How: auto, threshold, equal or peel.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="How: auto, threshold, equal, peel or sample.")
+    ] = "auto",
     epsilon: option.Epsilon = "1",
     delta: option.Delta = "1e-6",
     budget: option.AccountBudget = None,

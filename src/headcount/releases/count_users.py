@@ -17,6 +17,7 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
+from headcount.releases.count_users_sample import plan_sample
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-METHODS = ("auto", "threshold", "peel", "equal")
+METHODS = ("auto", "threshold", "peel", "equal", "sample")
 WITHIN = 0.10
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
@@ -64,7 +65,9 @@ def plan_count_users(
             return plan_peel(dataset, by, grouped.rules, limit, target)
         return plan_equal(dataset, by, grouped.rules, limit, target, method)
     if within is not None:
-        raise UsageError("method='threshold' takes a bound and has no target; leave within= out.")
+        raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
+    if method == "sample":
+        return plan_sample(dataset, by, groups, grouped, bound, limit)
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold
     if groups is None:

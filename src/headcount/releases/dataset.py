@@ -50,7 +50,8 @@ class Dataset:
         within:  the relative error to aim at, such as 0.10, instead of a bound
         method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"equal"``
                  gives all rows the same relative error; ``"peel"`` measures the largest groups
-                 one by one; ``"auto"`` is the threshold, or with ``within`` what a private
+                 one by one; ``"sample"`` shows exact counts of a secret random sample;
+                 ``"auto"`` is the threshold, or with ``within`` what a private
                  profile of the users suggests
         spend:   what this release may cost; all that is left when not given
         """
