@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SLACK = 1e-9
-CANCELLED = 1e-11
+CANCELLED = 5e-13
 """What differences of two sums may be wrong by, as a share of the sums."""
 
 WIDTH = 13.0

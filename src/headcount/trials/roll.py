@@ -13,6 +13,7 @@ MECHANISMS = (
     "gaussian",
     "gaussian_threshold",
     "private_count_release",
+    "sample_threshold",
     "equal_error_size",
     "equal_error",
     "count_users",
