@@ -129,7 +129,9 @@ def _largest(
     top = min(top, int(larger[-1, 0]))
     counts = np.arange(threshold, top + 1, dtype=np.float64)
     # Counts above the top are taken to have an infinite loss, which only raises delta.
-    above = np.where(larger > top, special.bdtrc(top, np.maximum(larger, top), rate), 0.0)
+    above = np.where(
+        larger > top, special.bdtrc(top, np.maximum(larger, top).astype(np.int64), rate), 0.0
+    )
     p = np.exp(log_masses(counts, larger, rate))
     q = p * np.maximum(larger - counts, 0) / ((1 - rate) * larger)
     best = np.zeros(len(epsilons))
@@ -160,7 +162,7 @@ def _hidden(threshold: int, sizes: NDArray[np.float64], rate: float) -> NDArray[
     """The chance that a count stays below the threshold."""
     if threshold == 0:
         return np.zeros_like(sizes)
-    chance = special.bdtr(threshold - 1, np.maximum(sizes, threshold), rate)
+    chance = special.bdtr(threshold - 1, np.maximum(sizes, threshold).astype(np.int64), rate)
     return np.where(sizes >= threshold, chance, 1.0)
 
 
