@@ -209,7 +209,7 @@ def test_other_objectives() -> None:
     assert capped.rate <= Fraction("0.05")
     for wrong in ({"objective": "best"}, {"most_rate": 2}):
         with pytest.raises(UsageError):
-            best(1.0, 1e-6, ADD_REMOVE, **wrong)  # type: ignore[arg-type]
+            best(1.0, 1e-6, ADD_REMOVE, **wrong)
     with pytest.raises(UsageError):
         best(1.0, 0.0, ADD_REMOVE)
 

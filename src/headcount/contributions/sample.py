@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.bound import check_key
 from headcount.contributions.bounded import SEAL, BoundedContributions
-from headcount.contributions.groups import TOTAL, group_rows
+from headcount.contributions.groups import TOTAL, USER, Grouped, group_rows
 from headcount.contributions.keep import keep, keyed
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COIN = "coin|"
+TOSSED = "hc_coin"
 COIN_BITS = 60
 
 
@@ -57,25 +58,24 @@ def sampled_counts(
     """The groups whose sampled users reach the threshold, and how many these are."""
     import pyarrow as pa
 
-    true_tally = Tally(_sampled(table, by, coins, key, groups))
+    check_key(key)
+    grouped = group_rows(table, by, groups)
+    most = grouped.most_groups(coins.max_groups)
+    bounds = Bounds(most, most)
+    pairs = kept_pairs(grouped, coins, key).select(*grouped.columns)
+    true_tally = Tally(
+        BoundedContributions(grouped, pairs, bounds.sensitivity(), 0, bounds, 1, SEAL)
+    )
     query = true_tally.query(ordered=False)
     shown = query.filter(query[TOTAL] >= coins.threshold)
     return pa.Table.from_batches(table.engine.stream(shown, true_tally.schema), true_tally.schema)
 
 
-def _sampled(
-    table: UserTable,
-    by: GroupBy | Sequence[GroupBy],
-    coins: Coins,
-    key: bytes,
-    groups: Iterable[Any] | None,
-) -> BoundedContributions:
-    check_key(key)
-    grouped = group_rows(table, by, groups)
-    bounds = Bounds(grouped.most_groups(coins.max_groups), coins.max_groups)
-    kept = keep(grouped, grouped.pairs(), bounds.max_groups, key)
-    pairs, message = keyed(grouped, kept, key, COIN)
-    tossed = pairs.mutate(hc_coin=table.engine.hash_order(message))
-    sampled = tossed.filter(tossed["hc_coin"] < table.engine.hash_limit(coins.limit))
-    sampled = sampled.select(*grouped.columns)
-    return BoundedContributions(grouped, sampled, bounds.sensitivity(), 0, bounds, 1, SEAL)
+def kept_pairs(grouped: Grouped, coins: Coins, key: bytes) -> Any:
+    """The pairs of user and group whose coin fell well, as an expression that nothing has run."""
+    engine = grouped.table.engine
+    bounded = keep(grouped, grouped.pairs(), grouped.most_groups(coins.max_groups), key)
+    pairs, message = keyed(grouped, bounded, key, COIN)
+    tossed = pairs.mutate(**{TOSSED: engine.hash_order(message)})
+    sampled = tossed.filter(tossed[TOSSED] < engine.hash_limit(coins.limit))
+    return sampled.select(USER, *grouped.columns)
