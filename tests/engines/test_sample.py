@@ -1,4 +1,4 @@
-"""The same key samples the same users on every engine, at the rate it should, and keys are fresh."""
+"""The same key samples the same users on every engine, at its rate; two keys are independent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pytest
 import headcount as hc
 from headcount.contributions.encoding import encoded_group
 from headcount.contributions.groups import group_rows
-from headcount.contributions.sample import Coins, kept_pairs, sampled_counts
+from headcount.contributions.keep import keyed
+from headcount.contributions.sample import COIN, Coins, sampled_counts
 from headcount.ledger.ledger import Ledger
 from headcount.tables import UserTable, open_table
+from headcount.tables.engine import cast_always
 from headcount.tables.kinds import Kind
 
 RATE_BITS = 24
@@ -70,7 +72,7 @@ def test_the_same_users_on_every_engine(loader: Any, key: bytes) -> None:
 
 @pytest.fixture(scope="session")
 def million(loader: Any) -> UserTable:
-    """A million users in two groups each, made by the engine."""
+    """A million users in two groups, made by the engine."""
     if loader.name == "spark":
         frame = loader.session.range(N).selectExpr("id AS person", "CAST(id % 2 AS INT) AS item")
         return open_table(frame, user="person")
@@ -98,7 +100,7 @@ MILLION_COUNTS: dict[bytes, dict[Any, int]] = {}
 
 def test_the_rate_on_a_million_users(million: UserTable, key: bytes) -> None:
     """Each of two groups has half a million: both counts are binomial, on every engine the same."""
-    counts = shown(million, Coins(1, LIMIT, 2), key)
+    counts = shown(million, Coins(2, LIMIT, 2), key, [0, 1])
     for n in counts.values():
         assert abs(n - N / 2 * RATE) < 4 * math.sqrt(N / 2 * RATE * (1 - RATE))
     assert MILLION_COUNTS.setdefault(key, counts) == counts
@@ -106,17 +108,17 @@ def test_the_rate_on_a_million_users(million: UserTable, key: bytes) -> None:
 
 def test_two_keys_are_independent(million: UserTable, key: bytes) -> None:
     """Who is kept under one key and under the other, as a table of four cells."""
-    engine, coins = million.engine, Coins(1, LIMIT, 2)
-    kept = []
-    for each in (key, OTHER_KEY):
-        kept.append(kept_pairs(group_rows(million, "item"), coins, each).select("hc_user"))
-    schema = pa.schema({"n": pa.int64()})
-
-    def size(expr: Any) -> int:
-        counted = expr.aggregate(n=expr.count())
-        return int(pa.Table.from_batches(engine.stream(counted, schema)).column("n")[0].as_py())
-
-    both, one, other = size(kept[0].intersect(kept[1])), size(kept[0]), size(kept[1])
+    engine, grouped = million.engine, group_rows(million, "item")
+    tossed = grouped.pairs()
+    for name, each in (("one", key), ("other", OTHER_KEY)):
+        tossed, message = keyed(grouped, tossed, each, COIN)
+        is_kept = engine.hash_order(message) < engine.hash_limit(LIMIT)
+        tossed = tossed.mutate(**{name: is_kept.cast("int64")})
+    sums = {"both": tossed["one"] * tossed["other"], "one": tossed["one"], "other": tossed["other"]}
+    query = tossed.aggregate(**{name: cast_always(x.sum(), "int64") for name, x in sums.items()})
+    schema = pa.schema({name: pa.int64() for name in sums})
+    (row,) = pa.Table.from_batches(engine.stream(query, schema)).to_pylist()
+    both, one, other = row.values()
     cells = [both, one - both, other - both, N - one - other + both]
     rows, columns = [one, N - one], [other, N - other]
     expected = [r * c / N for r in rows for c in columns]
