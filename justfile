@@ -111,6 +111,10 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
+# The smallest group a sample can show, beside the paper's bound; last line is JSON
+bench-sampling *args:
+    {{ bin }}/python benchmarks/sampling.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
