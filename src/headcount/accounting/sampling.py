@@ -128,7 +128,7 @@ def best_within(
         chance, delta = Fraction(rate), limit.delta
         return certified_rho(chance, threshold, n_samples, delta, neighbours, reach) <= limit.rho
 
-    # A pure epsilon of rho costs less than this; no larger rate could ever fit.
+    # The smallest groups are shown at about half of this; a search has to end somewhere.
     most = -math.expm1(-math.sqrt(8 * float(limit.rho)) - 2 * float(limit.rho))
     first = math.ceil(0.7 * -math.log(float(limit.delta))) + 2
     return _search(fits, objective, first, most, most_rate)

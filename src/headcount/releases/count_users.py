@@ -17,7 +17,6 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
-from headcount.releases.count_users_sample import plan_sample
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
@@ -67,6 +66,8 @@ def plan_count_users(
     if within is not None:
         raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
     if method == "sample":
+        from headcount.releases.count_users_sample import plan_sample
+
         return plan_sample(dataset, by, groups, grouped, bound, limit)
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold
