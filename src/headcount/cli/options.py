@@ -15,6 +15,13 @@ By = Annotated[
     list[str], typer.Option(help="What to count by: word, time:month or price:10. Repeat it.")
 ]
 Groups = Annotated[Path | None, typer.Option(help="A text file of public groups, one per line.")]
+Of = Annotated[
+    str | None, typer.Option(help="A column of numbers; without it, how many rows a user has.")
+]
+PerUser = Annotated[
+    str,
+    typer.Option(help="The one value of a user: median, mean, sum, min, max or sampled."),
+]
 Epsilon = Annotated[str, typer.Option(help="What this release spends.")]
 Delta = Annotated[str, typer.Option(help="The delta of the account when it is opened.")]
 AccountBudget = Annotated[
