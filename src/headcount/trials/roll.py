@@ -16,6 +16,8 @@ MECHANISMS = (
     "sample_threshold",
     "equal_error_size",
     "equal_error",
+    "hierarchical_histogram",
+    "exponential_quantile",
     "count_users",
 )
 
