@@ -1,0 +1,76 @@
+"""Every engine puts the same users in the same cells."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from headcount.contributions.values import PER_USER, users_per_cell
+from headcount.privacy.cells import Edges, Grid, read_grid, read_ranges
+
+EXTREMES = [
+    math.nan,
+    math.inf,
+    -math.inf,
+    0.0,
+    -0.0,
+    1e308,
+    -1e308,
+    5e-324,
+    1e300,
+    99.99999999999999,
+    100.0,
+    None,
+]
+
+
+def values() -> pa.Table:
+    rng = np.random.default_rng(11)
+    n = 3000
+    users = np.sort(rng.zipf(1.7, n) % 400)
+    floats = rng.normal(40, 35, n).tolist()
+    for at, value in enumerate(EXTREMES * 20):
+        floats[7 * at] = value
+    return pa.table(
+        {
+            "user": pa.array([f"u{user}" for user in users]),
+            "x": pa.array(floats, pa.float64()),
+            "k": pa.array(rng.integers(-50, 500, n), pa.int64()),
+            "d": pa.array(
+                [Decimal(int(i)) / 100 for i in rng.integers(0, 9999, n)], pa.decimal128(9, 2)
+            ),
+        }
+    )
+
+
+CELLS: dict[str, Grid | Edges] = {
+    "grid": read_grid((0, 100), "0.1", whole=False),
+    "integers": read_grid((-10, 300), None, whole=True),
+    "edges": read_ranges([(None, 0), (0, "33.3"), (20, 100), (100, None)])[0],
+}
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_users_are_in_the_same_cells_everywhere(
+    cells: str, loader: Any, duckdb_loader: Any, key: bytes
+) -> None:
+    for of, per_user in [
+        *(("x", name) for name in PER_USER),
+        ("k", "sum"),
+        ("k", "sampled"),
+        ("d", "mean"),
+        (None, "median"),
+    ]:
+        got, want = (
+            users_per_cell(
+                where.open(values(), "values", user="user"), of, per_user, CELLS[cells], key
+            )
+            for where in (loader, duckdb_loader)
+        )
+        assert want.sum() > 100
+        assert got.tolist() == want.tolist(), (of, per_user)
