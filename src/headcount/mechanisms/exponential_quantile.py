@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
 
 EPSILON_BITS = 40
+LEAST_PRIOR = -60.0
 MAX_PARTS = 10_000
 MAX_USERS = 1 << 32
 """The most users of one cell that count; with 2**16 cells and 10,000 parts scores fit 64 bits."""
@@ -83,10 +84,22 @@ class ExponentialQuantile:
         """The most by which one user moves a score, up or down [P1]."""
         return max(self.at.numerator, self.at.denominator - self.at.numerator)
 
-    def draw(self, true_cells: NDArray[np.int64], entropy: Entropy | None = None) -> int:
-        """Choose a cell. [P1] scores move ``max_move`` both ways at most: a range of twice that."""
+    def draw(
+        self,
+        true_cells: NDArray[np.int64],
+        log_prior: NDArray[np.float64] | None = None,
+        entropy: Entropy | None = None,
+    ) -> int:
+        """Choose a cell. [P1] scores move ``max_move`` both ways at most: a range of twice that.
+
+        log_prior:  what is known of each cell from what was published before, which is public [P3]
+        """
+        rate = self.epsilon / (2 * self.max_move)
         scores = self.scores(true_cells)
-        return select(scores, self.epsilon / (2 * self.max_move), entropy or SYSTEM)
+        if log_prior is not None:
+            preferred = np.rint(np.maximum(log_prior, LEAST_PRIOR) / float(rate))
+            scores = scores + preferred.astype(np.int64)
+        return select(scores, rate, entropy or SYSTEM)
 
     def scores(self, true_cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Minus the distance of ``at * n`` from a cell's ranks, in users times the denominator.

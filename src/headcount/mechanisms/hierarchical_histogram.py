@@ -96,24 +96,34 @@ class NoisyCells:
         """The cell of a quantile, and the first and last cell of an interval that holds it.
 
         The true cell ``c`` has at most ``at`` of all users before it and at least ``at`` up to its
-        end. Each is tested with the exact standard deviation of that very sum; the interval runs
-        from the first to the last cell that neither test refuses.
+        end. Each is tested with the exact standard deviation of that very sum, after the noisy
+        ranks have been made to rise; the interval holds the cells that neither test refuses.
         """
-        noisy_before = np.concatenate([[0.0], np.cumsum(self.noisy_cells)])
-        noisy_excess = noisy_before[: self.shape.n_cells + 1] - at * noisy_before[-1]
-        margin = upper_point((1 - confidence) / 2) * self.sd * np.sqrt(self.shape.rank_variance(at))
+        noisy_excess, sds = self._excess(at)
+        margin = upper_point((1 - confidence) / 2) * sds
         last = self.shape.n_cells - 1
-        rising = _monotone(noisy_excess)
-        cell = int(np.searchsorted(rising[1:], 0.0).clip(0, last))
+        cell = int(np.searchsorted(noisy_excess[1:], 0.0).clip(0, last))
         possible = (noisy_excess[:-1] <= margin[:-1]) & (noisy_excess[1:] >= -margin[1:])
-        total_sd = self.sd * math.sqrt(
-            float(self.shape.covariance(self.shape.n_padded, self.shape.n_padded))
-        )
-        if not possible.any() or noisy_before[-1] <= 2 * total_sd:
+        every = self.shape.n_padded
+        total_sd = self.sd * math.sqrt(float(self.shape.covariance(every, every)))
+        if not possible.any() or self.noisy_cells.sum() <= 2 * total_sd:
             # It cannot be told whether there are users at all, so nothing is ruled out.
             return cell, 0, last
         kept = np.flatnonzero(possible)
         return cell, min(int(kept[0]), cell), max(int(kept[-1]), cell)
+
+    def log_prior(self, at: float) -> Floats:
+        """What these counts say of each cell as that of a quantile: minus half a squared z."""
+        noisy_excess, sds = self._excess(at)
+        beyond = np.maximum(noisy_excess[:-1] / sds[:-1], -noisy_excess[1:] / sds[1:])
+        logs: Floats = -0.5 * np.maximum(0.0, beyond) ** 2
+        return logs
+
+    def _excess(self, at: float) -> tuple[Floats, Floats]:
+        """Users before each cell less the share ``at`` of all, rising, and its deviations."""
+        noisy_before = np.concatenate([[0.0], np.cumsum(self.noisy_cells)])
+        noisy_excess = noisy_before[: self.shape.n_cells + 1] - at * noisy_before[-1]
+        return _monotone(noisy_excess), self.sd * np.sqrt(self.shape.rank_variance(at))
 
 
 def _monotone(noisy_excess: Floats) -> Floats:

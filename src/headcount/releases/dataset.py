@@ -76,7 +76,7 @@ class Dataset:
         self,
         of: str | None,
         *,
-        at: Sequence[Number] = (0.5,),
+        at: Sequence[Number] | Number = (0.5,),
         bounds: tuple[Number, Number],
         step: Number | None = None,
         per_user: str = "median",

@@ -124,7 +124,7 @@ class GridFromData(ExponentialQuantile):
 
     __slots__ = ()
 
-    def draw(self, true_cells: Integers, entropy: object = None) -> int:
+    def draw(self, true_cells: Integers, log_prior: object = None, entropy: object = None) -> int:
         """Cut the grid."""
         last = int(np.flatnonzero(true_cells).max(initial=0))
         return ExponentialQuantile.draw(self, true_cells[: last + 1])
