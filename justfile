@@ -115,6 +115,10 @@ bench-within *args:
 bench-sampling *args:
     {{ bin }}/python benchmarks/sampling.py {{ args }}
 
+# Private quantiles beside OpenDP's; takes HEADCOUNT_DATA; last line is JSON
+bench-quantiles *args:
+    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/python benchmarks/quantiles.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
