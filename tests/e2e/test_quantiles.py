@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import headcount as hc
 from headcount.cli.main import app
-from headcount.privacy.event import Composed, Selection
+from headcount.privacy.event import Composed, SampleThreshold, Selection
 
 N = 6000
 
@@ -52,6 +52,28 @@ def test_quantiles_are_near_the_truth(data: Any, method: str) -> None:
         assert row["high"] - row["low"] < 10
     assert release.facts.value == "value"
     assert "users" in str(plan)
+
+
+@pytest.mark.parametrize("method", ["sample", "sample-levels", "sample-search"])
+def test_quantiles_of_samples_hold_the_truth(data: Any, method: str) -> None:
+    plan = data.quantiles(
+        "age", at=[0.5], bounds=(0, 128), step=8, method=method, spend=hc.Budget(epsilon=3)
+    )
+    assert isinstance(plan.work.event, SampleThreshold)
+    assert "noise on all users is closer" in str(plan)
+    (row,) = plan.release().to_arrow().to_pylist()
+    assert row["low"] <= 53.5 <= row["high"]
+    assert row["high"] - row["low"] < 60
+    assert row["low"] <= row["value"] <= row["high"]
+
+
+@pytest.mark.parametrize("method", ["sample", "sample-levels"])
+def test_ranges_of_samples_hold_the_truth(data: Any, method: str) -> None:
+    ranges = [(18, 54), (54, 90), (18, 90), (100, 110)]
+    release = data.count_ranges("age", ranges, method=method, spend=hc.Budget(epsilon=3)).release()
+    rows = {row["at_least"]: row for row in release.to_arrow().to_pylist() if row["below"] != 90}
+    assert rows[18]["low"] < N / 2 < rows[18]["high"]
+    assert rows[100]["low"] == rows[100]["count"] == 0 < rows[100]["high"]
 
 
 def test_the_plan_says_what_is_described_and_why(data: Any) -> None:

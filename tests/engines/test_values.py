@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from headcount.contributions.sample import Coins
+from headcount.contributions.sampled_values import Values
 from headcount.contributions.values import PER_USER, users_per_cell
-from headcount.privacy.cells import Edges, Grid, read_grid, read_ranges
+from headcount.privacy.cells import Blocks, Edges, Grid, read_grid, read_ranges
 
 EXTREMES = [
     math.nan,
@@ -74,3 +76,42 @@ def test_users_are_in_the_same_cells_everywhere(
         )
         assert want.sum() > 100
         assert got.tolist() == want.tolist(), (of, per_user)
+
+
+HALF = Coins(1, 1 << 59, 2)
+LOOKS = [
+    (1, Blocks(311, 20)),
+    (2, Blocks(311, 20)),
+    (1, Blocks(311, 40)),
+    (3, Blocks(311, split=90)),
+]
+
+
+def test_samples_pick_the_same_users_everywhere(
+    loader: Any, duckdb_loader: Any, key: bytes
+) -> None:
+    seen = []
+    for number, blocks in LOOKS:
+        got, want = (
+            Values(
+                where.open(values(), "values", user="user"), "k", "median", CELLS["integers"], key
+            ).sampled(number, blocks, HALF)
+            for where in (loader, duckdb_loader)
+        )
+        assert got.tolist() == want.tolist(), (number, str(blocks))
+        seen.append(want)
+    first, second, coarser, _ = seen
+    # A second look has coins of its own, and so has the same look in other blocks.
+    assert first.tolist() != second.tolist()
+    assert first.reshape(-1, 2).sum(axis=1).tolist() != coarser.tolist()
+
+
+def test_a_sample_has_its_rate_and_hides_small_blocks(duckdb_loader: Any, key: bytes) -> None:
+    n = 40_000
+    own = pa.table({"user": np.arange(n), "x": np.arange(n) % 4 * 10})
+    table = duckdb_loader.open(own, "many", user="user")
+    read = Values(table, "x", "max", read_grid((0, 40), None, whole=True), key)
+    shown = read.sampled(1, Blocks(41, 10), Coins(1, 1 << 57, 2))
+    assert shown[:4] == pytest.approx([n / 32] * 4, abs=6 * math.sqrt(n / 32))
+    hidden = read.sampled(1, Blocks(41, 10), Coins(1, 1 << 57, 5_000))
+    assert hidden.tolist() == [0] * 5

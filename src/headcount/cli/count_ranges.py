@@ -19,7 +19,9 @@ def count_ranges(
     ],
     of: option.Of = None,
     per_user: option.PerUser = "median",
-    method: Annotated[str, typer.Option(help="How: auto or hierarchy.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="How: auto, hierarchy, sample or sample-levels.")
+    ] = "auto",
     epsilon: option.Epsilon = "1",
     delta: option.Delta = "1e-6",
     budget: option.AccountBudget = None,

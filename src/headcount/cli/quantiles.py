@@ -19,7 +19,12 @@ def quantiles(
     at: Annotated[list[str], typer.Option(help="A quantile, such as 0.9. Repeat it.")] = ["0.5"],  # noqa: B006
     step: Annotated[str | None, typer.Option(help="The width of the public cells.")] = None,
     per_user: option.PerUser = "median",
-    method: Annotated[str, typer.Option(help="How: auto, hierarchy or exponential.")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="How: auto, hierarchy, exponential, sample, sample-levels or sample-search."
+        ),
+    ] = "auto",
     epsilon: option.Epsilon = "1",
     delta: option.Delta = "1e-6",
     budget: option.AccountBudget = None,

@@ -27,7 +27,7 @@ import numpy as np
 
 from headcount.accounting.tail import upper_point
 from headcount.mechanisms.gaussian import Gaussian
-from headcount.mechanisms.hierarchy_public import Floats, Hierarchy, Integers
+from headcount.mechanisms.hierarchy_public import Floats, Hierarchy, Integers, rising
 from headcount.privacy.event import GaussianNoise
 from headcount.privacy.sensitivity import Sensitivity
 
@@ -123,12 +123,4 @@ class NoisyCells:
         """Users before each cell less the share ``at`` of all, rising, and its deviations."""
         noisy_before = np.concatenate([[0.0], np.cumsum(self.noisy_cells)])
         noisy_excess = noisy_before[: self.shape.n_cells + 1] - at * noisy_before[-1]
-        return _monotone(noisy_excess), self.sd * np.sqrt(self.shape.rank_variance(at))
-
-
-def _monotone(noisy_excess: Floats) -> Floats:
-    """The middle between the least rising line above and the greatest one below."""
-    above = np.maximum.accumulate(noisy_excess)
-    below = np.minimum.accumulate(noisy_excess[::-1])[::-1]
-    middle: Floats = (above + below) / 2
-    return middle
+        return rising(noisy_excess), self.sd * np.sqrt(self.shape.rank_variance(at))

@@ -133,3 +133,11 @@ def shapes(n_cells: int) -> Iterator[Hierarchy]:
 def best_shape(n_cells: int, loss: Callable[[Hierarchy], float]) -> Hierarchy:
     """The shape of least loss; decided by public numbers alone."""
     return min(shapes(n_cells), key=loss)
+
+
+def rising(numbers: Floats) -> Floats:
+    """The middle between the least rising line above some numbers and the greatest one below."""
+    above = np.maximum.accumulate(numbers)
+    below = np.minimum.accumulate(numbers[::-1])[::-1]
+    middle: Floats = (above + below) / 2
+    return middle

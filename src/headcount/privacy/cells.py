@@ -75,6 +75,23 @@ class Edges:
         return len(self.points) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How cells are seen: in blocks of ``size``, or as those before ``split`` and the rest."""
+
+    n_cells: int
+    size: int = 1
+    split: int | None = None
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return 2 if self.split is not None else -(-self.n_cells // self.size)
+
+    def __str__(self) -> str:
+        return f"size {self.size}" if self.split is None else f"split {self.split}"
+
+
 def read_grid(bounds: tuple[Number, Number], step: Number | None, *, whole: bool) -> Grid:
     """Check bounds and step. ``whole``: the values are integers, by the schema."""
     try:

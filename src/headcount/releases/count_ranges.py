@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.accounting.tail import upper_point
-from headcount.contributions.values import check_values, described, users_per_cell, value_rules
+from headcount.contributions.sampled_values import Values
+from headcount.contributions.values import check_values, described, value_rules
 from headcount.errors import UsageError
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy_public import best_shape
@@ -20,17 +21,19 @@ from headcount.privacy.cells import Edges, read_ranges
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
-from headcount.releases.rows import with_error_bars
+from headcount.releases.rows import sorted_rows, with_error_bars
+from headcount.releases.sampled_values import SAMPLED, SampledValues
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
     from headcount.privacy.exact import Number
+    from headcount.privacy.neighbours import Neighbours
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
     from headcount.releases.run import Progress
 
-METHODS = ("auto", "hierarchy")
+METHODS = ("auto", "hierarchy", "sample", "sample-levels")
 METHOD = "noise on counts of the pieces that the ranges cut the line into"
 BOUNDS = "none is needed: a user has one value and is in one piece"
 
@@ -51,13 +54,17 @@ def plan_count_ranges(
     check_values(dataset.table, of, per_user)
     edges, places = read_ranges(_pairs(ranges))
     limit = limit_for(account, spend)
-    shape = best_shape(edges.n_cells, lambda shape: shape.range_loss(places))
-    cells = HierarchicalHistogram.calibrate(shape, Zcdp(limit.rho))
-    count = _Count(dataset, account, of, per_user, edges, places, cells)
+    drawn: HierarchicalHistogram | SampledValues
+    if method in SAMPLED:
+        drawn = SampledValues.calibrate(method, edges.n_cells, limit, account.neighbours)
+    else:
+        shape = best_shape(edges.n_cells, lambda shape: shape.range_loss(places))
+        drawn = HierarchicalHistogram.calibrate(shape, Zcdp(limit.rho))
+    count = _Count(dataset, account, of, per_user, edges, places, drawn)
     return planned(
         dataset,
         account,
-        cells.event,
+        drawn.event,
         count.read_and_draw,
         verb="count_ranges",
         by=None,
@@ -65,10 +72,12 @@ def plan_count_ranges(
             ("of", of),
             ("ranges", [[_end(edges, a), _end(edges, b)] for a, b in places]),
             ("per_user", per_user),
+            ("method", count.method),
         ),
         title=f"count users by ranges of {of or 'rows per user'}",
-        method=METHOD,
+        method=count.method,
         details=count.details(),
+        neighbours=count.neighbours,
     )
 
 
@@ -94,15 +103,27 @@ class _Count:
     per_user: str
     edges: Edges
     places: tuple[tuple[int, int], ...]
-    cells: HierarchicalHistogram
+    drawn: HierarchicalHistogram | SampledValues
+
+    @property
+    def method(self) -> str:
+        return METHOD if isinstance(self.drawn, HierarchicalHistogram) else self.drawn.method
+
+    @property
+    def neighbours(self) -> Neighbours:
+        if isinstance(self.drawn, HierarchicalHistogram):
+            return self.drawn.noise.sensitivity.neighbours
+        return self.drawn.neighbours
 
     @property
     def noise(self) -> str:
-        levels = self.cells.shape.n_levels
+        if not isinstance(self.drawn, HierarchicalHistogram):
+            return self.drawn.noise
+        levels = self.drawn.shape.n_levels
         shown = "one level" if levels == 1 else f"{levels} levels"
-        sds = self.cells.range_sd(self.places)
+        sds = self.drawn.range_sd(self.places)
         return (
-            f"discrete Gaussian, sd {self.cells.noise.sd:.3g} users on each of the "
+            f"discrete Gaussian, sd {self.drawn.noise.sd:.3g} users on each of the "
             f"{self.edges.n_cells:,} pieces ({shown}): counts of ranges have sd {sds.min():.3g} to "
             f"{sds.max():.3g}"
         )
@@ -124,27 +145,40 @@ class _Count:
         )
 
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
-        true_cells = users_per_cell(self.dataset.table, self.of, self.per_user, self.edges, key)
-        progress("drawing noise")
-        noisy_counts = self.cells.draw(true_cells).ranges(self.places)
-        sds = self.cells.range_sd(self.places)
+        values = Values(self.dataset.table, self.of, self.per_user, self.edges, key)
+        rows = self._rows(values)
+        progress("making rows")
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.drawn.event,
+            verb="count_ranges",
+            method=self.method,
+            bounds=BOUNDS,
+            noise=self.noise,
+            entry=entry,
+            notes=self.rules,
+            neighbours=self.neighbours,
+        )
+        return Release(rows, facts)
+
+    def _rows(self, values: Values) -> pa.Table:
         ends = pa.table(
             {
                 "at_least": pa.array([_end(self.edges, a) for a, _ in self.places], pa.float64()),
                 "below": pa.array([_end(self.edges, b) for _, b in self.places], pa.float64()),
             }
         )
-        half_widths = upper_point((1 - CONFIDENCE) / 2) * sds
-        rows = with_error_bars(ends, noisy_counts, 1, sds, np.asarray(half_widths))
-        facts = facts_of(
-            self.dataset,
-            self.account,
-            self.cells.event,
-            verb="count_ranges",
-            method=METHOD,
-            bounds=BOUNDS,
-            noise=self.noise,
-            entry=entry,
-            notes=self.rules,
+        if isinstance(self.drawn, HierarchicalHistogram):
+            noisy_counts = self.drawn.draw(values.users_per_cell()).ranges(self.places)
+            sds = self.drawn.range_sd(self.places)
+            half_widths = upper_point((1 - CONFIDENCE) / 2) * sds
+            return with_error_bars(ends, noisy_counts, 1, sds, np.asarray(half_widths))
+        counts, low, high, sds = self.drawn.ranges(values, self.places)
+        return sorted_rows(
+            ends,
+            count=np.rint(counts).astype(np.int64),
+            low=np.floor(low).astype(np.int64),
+            high=np.ceil(high).astype(np.int64),
+            sd=sds,
         )
-        return Release(rows, facts)

@@ -92,7 +92,9 @@ class Dataset:
         per_user:  the one value of a user with many: ``"median"``, ``"mean"``, ``"sum"``,
                    ``"min"``, ``"max"`` or ``"sampled"``
         method:    ``"hierarchy"`` adds noise to counts of cells at many levels; ``"exponential"``
-                   also chooses each quantile by itself; ``"auto"`` is the better of these
+                   also chooses each quantile by itself; ``"auto"`` is the better of these.
+                   ``"sample"``, ``"sample-levels"`` and ``"sample-search"`` show exact counts of
+                   secret samples instead: of the cells, of each level, of each step of a search
         spend:     what this release may cost; all that is left when not given
         """
         from headcount.releases.quantiles import plan_quantiles
@@ -116,7 +118,8 @@ class Dataset:
         ranges:    public pairs, from a number up to and without another; they may overlap, and
                    ``None`` leaves an end open. Plain numbers are the ends of ranges side by side
         per_user:  the one value of a user with many, as for ``quantiles``
-        method:    ``"hierarchy"`` adds noise to counts at several levels; ``"auto"`` takes it
+        method:    ``"hierarchy"`` adds noise to counts at several levels; ``"auto"`` takes it.
+                   ``"sample"`` and ``"sample-levels"`` show exact counts of secret samples
         spend:     what this release may cost; all that is left when not given
         """
         from headcount.releases.count_ranges import plan_count_ranges

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from headcount.mechanisms.exponential_quantile import ExponentialQuantile
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy_public import best_shape
+from headcount.mechanisms.sampled_public import Found
 from headcount.privacy.event import Composed, Event
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import CONFIDENCE
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from headcount.contributions.sampled_values import Values
+
 FEW = 9
 """Up to so many quantiles, choosing each one beats reading them off the hierarchy."""
 
 HIERARCHY = "noise on counts of cells at many levels"
 EXPONENTIAL = "noisy counts of cells at many levels, then a private choice of each quantile"
-Found = tuple[int, int, int]
-"""The cell of a quantile, and the first and last cell of its interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,11 @@ class NoisyQuantiles:
         return Composed((self.cells.event, *(one.event for one in self.chosen)))
 
     @property
+    def neighbours(self) -> Neighbours:
+        """The relation that the noise was made for."""
+        return Neighbours.ADD_REMOVE
+
+    @property
     def method(self) -> str:
         """The method in words."""
         return EXPONENTIAL if self.chosen else HIERARCHY
@@ -80,6 +87,10 @@ class NoisyQuantiles:
             f"discrete Gaussian, sd {self.cells.noise.sd:.3g} users, on blocks of "
             f"{self.cells.shape.n_levels} levels: ranks are known to {most:.3g} users"
         ) + (f"; each choice has epsilon {epsilon}" if self.chosen else "")
+
+    def quantiles(self, values: Values) -> list[Found]:
+        """Read, then draw."""
+        return self.draw(values.users_per_cell())
 
     def draw(self, true_cells: NDArray[np.int64]) -> list[Found]:
         """The cells of all quantiles and of their intervals."""

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from headcount.contributions.values import check_values, described, users_per_cell, value_rules
+from headcount.contributions.sampled_values import Values
+from headcount.contributions.values import check_values, described, value_rules
 from headcount.errors import UsageError
 from headcount.mechanisms.exponential_quantile import read_quantile
+from headcount.mechanisms.sampled_public import Found
 from headcount.privacy.cells import Grid, read_grid
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
-from headcount.releases.quantile_methods import Found, NoisyQuantiles
+from headcount.releases.quantile_methods import NoisyQuantiles
 from headcount.releases.release import Release
+from headcount.releases.sampled_values import SAMPLED, SampledValues
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
     from headcount.releases.run import Progress
 
-METHODS = ("auto", "hierarchy", "exponential")
+METHODS = ("auto", "hierarchy", "exponential", *SAMPLED)
 ONE_EACH = "the distribution over users: each counts once, however many rows they have"
 BAR = (
     "low to high holds the quantile of the users' values, within the bounds and to a cell's width, "
@@ -53,7 +56,11 @@ def plan_quantiles(
     wanted = _read_at(at)
     grid = read_grid(bounds, step, whole=whole)
     limit = limit_for(account, spend)
-    drawn = NoisyQuantiles.calibrate(wanted, grid.n_cells, limit, method)
+    drawn: NoisyQuantiles | SampledValues
+    if method in SAMPLED:
+        drawn = SampledValues.calibrate(method, grid.n_cells, limit, account.neighbours, wanted)
+    else:
+        drawn = NoisyQuantiles.calibrate(wanted, grid.n_cells, limit, method)
     quantiles = _Quantiles(dataset, account, of, per_user, grid, drawn)
     return planned(
         dataset,
@@ -67,10 +74,12 @@ def plan_quantiles(
             ("at", [str(one) for one in wanted]),
             ("cells", [str(grid.low), str(grid.step), grid.n_cells]),
             ("per_user", per_user),
+            ("method", drawn.method),
         ),
         title=f"quantiles of {of or 'rows per user'}",
         method=drawn.method,
         details=quantiles.details(),
+        neighbours=drawn.neighbours,
     )
 
 
@@ -93,7 +102,7 @@ class _Quantiles:
     of: str | None
     per_user: str
     grid: Grid
-    drawn: NoisyQuantiles
+    drawn: NoisyQuantiles | SampledValues
 
     @property
     def value(self) -> str:
@@ -115,9 +124,9 @@ class _Quantiles:
         )
 
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
-        true_cells = users_per_cell(self.dataset.table, self.of, self.per_user, self.grid, key)
-        progress("drawing noise")
-        found = self.drawn.draw(true_cells)
+        values = Values(self.dataset.table, self.of, self.per_user, self.grid, key)
+        found = self.drawn.quantiles(values)
+        progress("making rows")
         facts = facts_of(
             self.dataset,
             self.account,
@@ -128,6 +137,7 @@ class _Quantiles:
             noise=self.drawn.noise,
             entry=entry,
             notes=(ONE_EACH, BAR, *self.rules),
+            neighbours=self.drawn.neighbours,
             value="value",
         )
         return Release(as_rows(self.grid, self.drawn.at, found), facts)

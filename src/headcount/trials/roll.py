@@ -18,6 +18,7 @@ MECHANISMS = (
     "equal_error",
     "hierarchical_histogram",
     "exponential_quantile",
+    "fresh_samples",
     "count_users",
 )
 
