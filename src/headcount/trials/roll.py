@@ -20,6 +20,7 @@ MECHANISMS = (
     "exponential_quantile",
     "fresh_samples",
     "count_users",
+    "quantiles",
 )
 
 
