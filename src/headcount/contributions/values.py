@@ -130,11 +130,12 @@ def _cell(x: Any, cells: Grid | Edges) -> Any:
             *((x < double(point), ibis.literal(i - 1, "int64")) for i, point in finite),
             else_=ibis.literal(last, "int64"),
         )
-    low, last = double(float(cells.low)), ibis.literal(cells.n_cells - 1, "int64")
-    # Ends are compared before the division, which some engines refuse when it overflows.
-    inside = ((x - low) / double(float(cells.step))).floor().cast("int64")
+    low, step = double(float(cells.low)), double(float(cells.step))
+    last = ibis.literal(cells.n_cells - 1, "int64")
+    # Both ends are compared before the division: some engines refuse one that over- or underflows.
+    inside = ((x - low) / step).floor().cast("int64")
     return ibis.cases(
-        (x <= low, ibis.literal(0, "int64")),
+        (x - low < step, ibis.literal(0, "int64")),
         (x >= double(float(cells.high)), last),
         else_=ibis.least(inside, last),
     )
@@ -165,10 +166,10 @@ def _chosen(table: UserTable, located: Any, per_user: str, key: bytes) -> Any:
 
 
 def _largest(cells: Grid | Edges) -> float:
-    """A power of two that no end of the cells exceeds."""
+    """A power of two above all ends of the cells."""
     ends = (cells.low, cells.high) if isinstance(cells, Grid) else cells.points
     most = max((abs(float(end)) for end in ends if math.isfinite(end)), default=1.0)
-    return 2.0 ** math.ceil(math.log2(max(most, 2.0**-200)))
+    return 2.0 ** math.frexp(max(most, 2.0**-200))[1]
 
 
 def _added(values: Any, cells: Grid | Edges, *, mean: bool) -> Any:
@@ -185,6 +186,8 @@ def _added(values: Any, cells: Grid | Edges, *, mean: bool) -> Any:
     term = ibis.cases(
         (x >= double(largest), most),
         (x <= double(-largest), -most),
+        ((x >= double(0)) & (x < double(unit)), ibis.literal(0, "int64")),
+        ((x < double(0)) & (x >= double(-unit)), ibis.literal(-1, "int64")),
         else_=(x / double(unit)).floor().cast("int64"),
     )
     terms = values.select(USER, hc_term=term)
