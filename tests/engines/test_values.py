@@ -58,17 +58,19 @@ CELLS: dict[str, Grid | Edges] = {
 }
 
 
+KINDS: dict[str, list[tuple[str | None, str]]] = {
+    "grid": [*(("x", name) for name in PER_USER), ("d", "mean")],
+    "integers": [("k", "sum"), ("k", "sampled"), (None, "median")],
+    "wide": [("x", "min"), ("x", "sum")],
+    "edges": [("x", "median"), ("d", "max")],
+}
+
+
 @pytest.mark.parametrize("cells", CELLS)
 def test_users_are_in_the_same_cells_everywhere(
     cells: str, loader: Any, duckdb_loader: Any, key: bytes
 ) -> None:
-    for of, per_user in [
-        *(("x", name) for name in PER_USER),
-        ("k", "sum"),
-        ("k", "sampled"),
-        ("d", "mean"),
-        (None, "median"),
-    ]:
+    for of, per_user in KINDS[cells]:
         got, want = (
             users_per_cell(
                 where.open(values(), "values", user="user"), of, per_user, CELLS[cells], key
