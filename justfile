@@ -111,6 +111,14 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
+# The smallest group a sample can show, beside the paper's bound; last line is JSON
+bench-sampling *args:
+    {{ bin }}/python benchmarks/sampling.py {{ args }}
+
+# Private quantiles beside OpenDP's; takes HEADCOUNT_DATA; last line is JSON
+bench-quantiles *args:
+    HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/python benchmarks/quantiles.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}

@@ -18,6 +18,8 @@ NOT_A_MECHANISM = {
     "equal_error_public",
     "equal_error_queries",
     "equal_error_run",
+    "hierarchy_public",
+    "sampled_public",
 }
 
 

@@ -17,6 +17,7 @@ from headcount.privacy.event import (
     GaussianNoise,
     GaussianThreshold,
     LaplaceNoise,
+    SampleThreshold,
     Selection,
 )
 from headcount.privacy.neighbours import Neighbours
@@ -45,6 +46,8 @@ def cost(event: Event) -> Zcdp:
         case GaussianThreshold(l2_squared=distance, sigma_squared=variance, delta=delta):
             return Zcdp(distance / (2 * variance), delta)
         case Filtered(rho=rho, delta=delta):
+            return Zcdp(rho, delta)
+        case SampleThreshold(rho=rho, delta=delta):
             return Zcdp(rho, delta)
         case Composed(events=events):
             return total(cost(part) for part in events)

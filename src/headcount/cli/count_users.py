@@ -22,7 +22,9 @@ def count_users(
         float | None, typer.Option(help="The relative error to aim at, such as 0.10.")
     ] = None,
     top: option.Top = None,
-    method: Annotated[str, typer.Option(help="How: auto, threshold, equal or peel.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="How: auto, threshold, equal, peel or sample.")
+    ] = "auto",
     epsilon: option.Epsilon = "1",
     delta: option.Delta = "1e-6",
     budget: option.AccountBudget = None,

@@ -16,6 +16,13 @@ By = Annotated[
 ]
 Groups = Annotated[Path | None, typer.Option(help="A text file of public groups, one per line.")]
 Top = Annotated[int | None, typer.Option(help="Only so many groups, the largest.")]
+Of = Annotated[
+    str | None, typer.Option(help="A column of numbers; without it, how many rows a user has.")
+]
+PerUser = Annotated[
+    str,
+    typer.Option(help="The one value of a user: median, mean, sum, min, max or sampled."),
+]
 Epsilon = Annotated[str, typer.Option(help="What this release spends.")]
 Delta = Annotated[str, typer.Option(help="The delta of the account when it is opened.")]
 AccountBudget = Annotated[

@@ -67,7 +67,7 @@ def rows(release: Release) -> None:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.3g}"
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return "∅" if value is None else str(value)

@@ -29,22 +29,7 @@ def kept_of_heavy(
     import ibis
 
     engine = grouped.table.engine
-    heavy = pairs.semi_join(heavy_users, USER)
-    if grouped.listed is None:
-        group_text = _joined(
-            [
-                encoded_column(heavy[column], kind)
-                for column, kind in zip(grouped.columns, grouped.kinds, strict=True)
-            ]
-        )
-    else:
-        texts = grouped.relation.select(INDEX, TEXT)
-        heavy = heavy.inner_join(texts, INDEX)
-        group_text = heavy[TEXT]
-    user_kind = grouped.table.columns[grouped.table.user]
-    message = _joined(
-        [ibis.literal(key.hex() + "|"), encoded_column(heavy[USER], user_kind), group_text]
-    )
+    heavy, message = keyed(grouped, pairs.semi_join(heavy_users, USER), key)
     ordered = heavy.mutate(**{ORDER: engine.hash_order(message)})
     if grouped.listed is None:
         ties = [engine.sort_key(ordered[column]) for column in grouped.columns]
@@ -67,6 +52,28 @@ def keep(grouped: Grouped, pairs: Any, max_groups: int, key: bytes) -> Any:
     heavy_users = per_user.filter(per_user[N_GROUPS] > max_groups)
     light = pairs.anti_join(heavy_users, USER)
     return light.union(kept_of_heavy(grouped, pairs, heavy_users, max_groups, key))
+
+
+def keyed(grouped: Grouped, pairs: Any, key: bytes, purpose: str = "") -> tuple[Any, Any]:
+    """The pairs, and a text of key, purpose, user and group that no other pair shares.
+
+    A purpose keeps hashes for different ends apart: they are as independent as under two keys.
+    """
+    import ibis
+
+    if grouped.listed is None:
+        group_text = _joined(
+            [
+                encoded_column(pairs[column], kind)
+                for column, kind in zip(grouped.columns, grouped.kinds, strict=True)
+            ]
+        )
+    else:
+        pairs = pairs.inner_join(grouped.relation.select(INDEX, TEXT), INDEX)
+        group_text = pairs[TEXT]
+    user_kind = grouped.table.columns[grouped.table.user]
+    start = ibis.literal(f"{key.hex()}|{purpose}")
+    return pairs, _joined([start, encoded_column(pairs[USER], user_kind), group_text])
 
 
 def _joined(texts: list[Any]) -> Any:

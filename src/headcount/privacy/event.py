@@ -70,6 +70,23 @@ class Filtered:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleThreshold:
+    """Exact counts of fresh samples, each pair of user and group kept with chance ``rate``.
+
+    Only counts of at least ``threshold`` leave, and one user is in at most ``n_samples`` of them.
+    At ``delta`` these parameters were certified to cost ``rho`` when they were chosen; a later
+    accountant may find a smaller one from the rest.
+    """
+
+    kind: ClassVar[str] = "sample-threshold"
+    rate: Fraction
+    threshold: Fraction
+    n_samples: Fraction
+    rho: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Composed:
     """Several events, each free to depend on what the earlier ones published."""
 
@@ -77,11 +94,27 @@ class Composed:
     events: tuple[Event, ...]
 
 
-Event = GaussianNoise | LaplaceNoise | Selection | GaussianThreshold | Filtered | Composed
+Event = (
+    GaussianNoise
+    | LaplaceNoise
+    | Selection
+    | GaussianThreshold
+    | Filtered
+    | SampleThreshold
+    | Composed
+)
 
 _KINDS: dict[str, type[Any]] = {
     cls.kind: cls
-    for cls in (GaussianNoise, LaplaceNoise, Selection, GaussianThreshold, Filtered, Composed)
+    for cls in (
+        GaussianNoise,
+        LaplaceNoise,
+        Selection,
+        GaussianThreshold,
+        Filtered,
+        SampleThreshold,
+        Composed,
+    )
 }
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-METHODS = ("auto", "threshold", "peel", "equal")
+METHODS = ("auto", "threshold", "peel", "equal", "sample")
 WITHIN = 0.10
 MAX_TOP = 1 << 20
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
@@ -70,7 +70,11 @@ def plan_count_users(
             return plan_peel(dataset, by, rules, limit, target, groups=groups, top=top)
         return plan_equal(dataset, by, rules, limit, target, method, groups=groups, top=top)
     if within is not None:
-        raise UsageError("method='threshold' takes a bound and has no target; leave within= out.")
+        raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
+    if method == "sample":
+        from headcount.releases.count_users_sample import plan_sample
+
+        return plan_sample(dataset, by, groups, grouped, bound, limit)
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold
     if groups is None:

@@ -11,6 +11,7 @@ from headcount.releases.plan import Plan
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
     from headcount.privacy.budget import Budget
+    from headcount.privacy.exact import Number
     from headcount.tables.user_table import UserTable
 
 
@@ -53,7 +54,8 @@ class Dataset:
         top:     only the largest groups, so many of them
         method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"equal"``
                  gives all rows the same relative error; ``"peel"`` measures the largest groups
-                 one by one; ``"auto"`` is the threshold, or with ``within`` what a private
+                 one by one; ``"sample"`` shows exact counts of a secret random sample;
+                 ``"auto"`` is the threshold, or with ``within`` what a private
                  profile of the users suggests
         spend:   what this release may cost; all that is left when not given
         """
@@ -79,6 +81,60 @@ class Dataset:
         from headcount.releases.profile import plan_profile
 
         return plan_profile(self, by, spend=spend)
+
+    def quantiles(
+        self,
+        of: str | None,
+        *,
+        at: Sequence[Number] | Number = (0.5,),
+        bounds: tuple[Number, Number],
+        step: Number | None = None,
+        per_user: str = "median",
+        method: str = "auto",
+        spend: Budget | None = None,
+    ) -> Plan:
+        """Plan quantiles of a number over users. Nothing is read and nothing is spent.
+
+        of:        a column of numbers; ``None`` takes how many rows each user has
+        at:        which quantiles, such as ``[0.25, 0.5, 0.75]``
+        bounds:    public ends; values beyond are moved to them
+        step:      the width of the public cells; by default one integer, or 1/4096 of the bounds
+        per_user:  the one value of a user with many: ``"median"``, ``"mean"``, ``"sum"``,
+                   ``"min"``, ``"max"`` or ``"sampled"``
+        method:    ``"hierarchy"`` adds noise to counts of cells at many levels; ``"exponential"``
+                   also chooses each quantile by itself; ``"auto"`` is the better of these.
+                   ``"sample"``, ``"sample-levels"`` and ``"sample-search"`` show exact counts of
+                   secret samples instead: of the cells, of each level, of each step of a search
+        spend:     what this release may cost; all that is left when not given
+        """
+        from headcount.releases.quantiles import plan_quantiles
+
+        return plan_quantiles(
+            self, of, at=at, bounds=bounds, step=step, per_user=per_user, method=method, spend=spend
+        )
+
+    def count_ranges(
+        self,
+        of: str | None,
+        ranges: Sequence[tuple[Number | None, Number | None]] | Sequence[Number],
+        *,
+        per_user: str = "median",
+        method: str = "auto",
+        spend: Budget | None = None,
+    ) -> Plan:
+        """Plan to count users by the range their value is in. Nothing is read or spent.
+
+        of:        a column of numbers; ``None`` takes how many rows each user has
+        ranges:    public pairs, from a number up to and without another; they may overlap, and
+                   ``None`` leaves an end open. Plain numbers are the ends of ranges side by side
+        per_user:  the one value of a user with many, as for ``quantiles``
+        method:    ``"hierarchy"`` adds noise to counts at several levels; ``"auto"`` takes it.
+                   ``"sample"`` and ``"sample-levels"`` show exact counts of secret samples
+        spend:     what this release may cost; all that is left when not given
+        """
+        from headcount.releases.count_ranges import plan_count_ranges
+
+        return plan_count_ranges(self, of, ranges, per_user=per_user, method=method, spend=spend)
 
     def __repr__(self) -> str:
         return f"<Dataset {self.source}, users in {self.table.user!r}, {self.account}>"

@@ -65,7 +65,7 @@ def planned(
 ) -> Plan:
     """A plan, after a check that the account can pay; the request is spelled from public words."""
     check_affordable(account, event)
-    spelled = spelled_by(by)
+    spelled = None if by is None else spelled_by(by)
     request = Request(
         verb=verb,
         source=dataset.source,
@@ -81,7 +81,7 @@ def planned(
         work=Work(request, event, neighbours, read_and_draw),
         ledger=dataset.ledger,
         account=account,
-        title=f"{title} by {', '.join(spelled)}",
+        title=title if spelled is None else f"{title} by {', '.join(spelled)}",
         method=method,
         details=details,
     )

@@ -68,19 +68,24 @@ def with_error_bars(
     sd: float | NDArray[np.float64],
     half_width: float | NDArray[np.float64],
 ) -> pa.Table:
-    """Rows sorted by group: count, low, high and sd.
+    """Rows with the noise's interval around every count."""
+    noisy_counts = noisy_totals / scale
+    return sorted_rows(
+        groups,
+        count=np.rint(noisy_counts).astype(np.int64),
+        low=np.floor(noisy_counts - half_width / scale).astype(np.int64),
+        high=np.ceil(noisy_counts + half_width / scale).astype(np.int64),
+        sd=np.broadcast_to(np.asarray(sd / scale, np.float64), noisy_counts.shape),
+    )
+
+
+def sorted_rows(groups: pa.Table, **columns: NDArray[np.int64] | NDArray[np.float64]) -> pa.Table:
+    """Rows sorted by group, with these columns beside.
 
     Order of arrival says something about the table, so it never survives.
     """
-    noisy_counts = noisy_totals / scale
-    names = groups.column_names
     table = groups
-    for name, values in (
-        ("count", np.rint(noisy_counts).astype(np.int64)),
-        ("low", np.floor(noisy_counts - half_width / scale).astype(np.int64)),
-        ("high", np.ceil(noisy_counts + half_width / scale).astype(np.int64)),
-        ("sd", np.broadcast_to(np.asarray(sd / scale, np.float64), noisy_counts.shape)),
-    ):
+    for name, values in columns.items():
         table = table.append_column(name, pa.array(values))
-    order = pc.sort_indices(table, [(name, "ascending", "at_end") for name in names])
+    order = pc.sort_indices(table, [(name, "ascending", "at_end") for name in groups.column_names])
     return table.take(order).combine_chunks()

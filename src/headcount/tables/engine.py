@@ -57,6 +57,10 @@ class Engine(Protocol):
         """A value that sorts as the integer from the first 15 hex digits of the SHA-256."""
         ...
 
+    def hash_limit(self, limit: int) -> Any:
+        """A constant below 2**60 that values of ``hash_order`` can be compared with."""
+        ...
+
     def nfc(self, text: Any) -> Any:
         """A text in Unicode normal form C, so that one visible word is one group."""
         ...

@@ -123,6 +123,12 @@ class PostgresEngine:
         """The hex digits themselves, in byte order: fixed in length, so they sort as numbers."""
         return self.sort_key(self.sha256_hex(text).left(15))
 
+    def hash_limit(self, limit: int) -> Any:
+        """The 15 hex digits of the integer, in byte order."""
+        import ibis
+
+        return self.sort_key(ibis.literal(f"{limit:015x}"))
+
     def nfc(self, text: Any) -> Any:
         """Normal form C; plain ASCII is left alone, because normalising is slow here."""
         import ibis

@@ -84,6 +84,12 @@ class SparkEngine:
         digits = self.sha256_hex(text).left(15)
         return cast_always(convert(digits, ibis.literal(16), ibis.literal(10)), "int64")
 
+    def hash_limit(self, limit: int) -> Any:
+        """The integer itself."""
+        import ibis
+
+        return ibis.literal(limit, "int64")
+
     def nfc(self, text: Any) -> Any:
         """Normal form C from the ICU library that Spark ships; plain ASCII is left alone."""
         import ibis

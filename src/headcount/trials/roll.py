@@ -13,9 +13,14 @@ MECHANISMS = (
     "gaussian",
     "gaussian_threshold",
     "private_count_release",
+    "sample_threshold",
     "equal_error_size",
     "equal_error",
+    "hierarchical_histogram",
+    "exponential_quantile",
+    "fresh_samples",
     "count_users",
+    "quantiles",
 )
 
 

@@ -1,0 +1,136 @@
+"""``count_users`` with ``method="sample"``: exact counts of a secret random sample of users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headcount.contributions.groups import TOTAL, Grouped
+from headcount.contributions.sample import Coins, sampled_counts
+from headcount.errors import UsageError
+from headcount.mechanisms.sample_threshold import MOST_ANSWERS, SampleThreshold
+from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.release import Release
+from headcount.releases.request import spell_groups
+from headcount.releases.rows import sorted_rows
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.privacy.spend import Zcdp
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
+
+DEFAULT_BOUND = 4
+METHOD = "exact counts of a secret random sample of users, from a threshold on"
+BAR = (
+    "low to high is for a group that was shown, and leaves out users that the bound took elsewhere"
+)
+
+
+def plan_sample(
+    dataset: Dataset,
+    by: Any,
+    groups: Sequence[Any] | None,
+    grouped: Grouped,
+    bound: int | None,
+    limit: Zcdp,
+) -> Plan:
+    """Plan a sample: the rate and threshold that show the smallest groups for the spend."""
+    account = dataset.account
+    if bound is not None and not 1 <= bound <= MOST_ANSWERS:
+        raise UsageError(
+            f"bound must be 1 to {MOST_ANSWERS:,} for method='sample', not {bound}. "
+            "Nothing was charged."
+        )
+    answers = grouped.most_groups(DEFAULT_BOUND if bound is None else bound)
+    mechanism = SampleThreshold.calibrate(limit, answers=answers, neighbours=account.neighbours)
+    sample = _Sample(dataset, account, by, groups, grouped, mechanism)
+    return planned(
+        dataset,
+        account,
+        mechanism.event,
+        sample.read_and_draw,
+        verb="count_users",
+        by=by,
+        arguments=(
+            ("method", "sample"),
+            ("groups", spell_groups(groups)),
+            ("bound", answers),
+        ),
+        title="count users",
+        method=METHOD,
+        details=sample.details(),
+        neighbours=account.neighbours,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    dataset: Dataset
+    account: Account
+    by: Any
+    groups: Sequence[Any] | None
+    grouped: Grouped
+    mechanism: SampleThreshold
+
+    @property
+    def bounds(self) -> str:
+        n = self.mechanism.answers
+        return f"a user counts in at most {n:,} group{'' if n == 1 else 's'}, chosen by secret hash"
+
+    @property
+    def noise(self) -> str:
+        return (
+            f"a secret coin for each user and group keeps {float(self.mechanism.rate):.4g} of "
+            "them; counts are divided by that"
+        )
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        sizes = [self.mechanism.size_missed_with(chance) for chance in (0.5, 0.05, 0.001)]
+        missed = (
+            f"a group of {sizes[0]:,} users is missed half the time, one of {sizes[1]:,} one time "
+            f"in 20, one of {sizes[2]:,} one time in 1,000"
+        )
+        found = "found in the data" if self.groups is None else "those listed"
+        least = self.mechanism.threshold
+        return (
+            ("groups", f"{found}; one is shown from {least} sampled users on, and no other"),
+            ("bound", self.bounds),
+            ("sample", self.noise),
+            ("missed", missed),
+            ("error bar", BAR),
+            ("rules", " ".join(self.grouped.rules)),
+        )
+
+    def read_and_draw(self, key: bytes, entry: int, _progress: Progress) -> Release:
+        mechanism = self.mechanism
+        coins = Coins(mechanism.answers, mechanism.coin_limit, mechanism.threshold)
+        true_sample = sampled_counts(
+            self.dataset.table, self.by, coins, key=key, groups=self.groups
+        )
+        kept, counts = mechanism.keep(np.asarray(true_sample.column(TOTAL), np.int64))
+        low, high = mechanism.interval(counts, CONFIDENCE)
+        rows = sorted_rows(
+            true_sample.drop_columns([TOTAL]).take(kept),
+            count=np.rint(mechanism.estimate(counts)).astype(np.int64),
+            low=low,
+            high=high,
+            sd=mechanism.sd(counts),
+        )
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            mechanism.event,
+            verb="count_users",
+            method=METHOD,
+            bounds=self.bounds,
+            noise=self.noise,
+            entry=entry,
+            notes=(BAR, *self.grouped.rules),
+            neighbours=mechanism.neighbours,
+        )
+        return Release(rows, facts)

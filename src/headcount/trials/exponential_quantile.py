@@ -1,0 +1,141 @@
+"""Trial of ``ExponentialQuantile``: the law of the choice, for a user in each cell in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from headcount.accounting.compose import bounded_range_cost
+from headcount.audit.blackbox import audit_epsilon
+from headcount.audit.divergence import range_epsilon, rho
+from headcount.audit.law import Law
+from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms import exponential_quantile as module
+from headcount.mechanisms.exponential_quantile import ExponentialQuantile
+from headcount.trials.seam import swapped
+from headcount.trials.selection import chosen_law
+from headcount.trials.trial import EPSILONS, Case, Effort, Trial
+
+Integers = npt.NDArray[np.int64]
+BASES = ((0, 0, 0), (2, 1, 0))
+QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
+N_OUTPUTS = 1_000
+
+
+def reached(mechanism: ExponentialQuantile, true_cells: Integers) -> tuple[list[int], Fraction]:
+    """The scores and the rate at which the selection is made."""
+    calls: list[tuple[list[int], Fraction]] = []
+
+    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
+        calls.append((scores.tolist(), rate))
+        return 0
+
+    with swapped(module, "select", select):
+        mechanism.draw(true_cells)
+    return calls[0]
+
+
+def _neighbours(effort: Effort) -> list[tuple[Integers, Integers, str]]:
+    return [
+        (
+            np.array(base) + np.eye(len(base), dtype=np.int64)[cell],
+            np.array(base),
+            f"{base}, {cell}",
+        )
+        for base in (BASES if effort is Effort.FULL else BASES[1:])
+        for cell in range(len(base))
+    ]
+
+
+Make = Callable[[Fraction, Fraction], ExponentialQuantile]
+
+
+def _examined(make: Make) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        findings = []
+        for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
+            for at in QUANTILES if effort is Effort.FULL else QUANTILES[:2]:
+                mechanism = make(at, Fraction(epsilon))
+                for with_user, without, name in _neighbours(effort):
+                    findings += _exact(mechanism, with_user, without, f"at {at}, {name}")
+                findings.append(_sampled(mechanism, f"epsilon {epsilon}, at {at}, outputs"))
+        return findings
+
+    return examined
+
+
+def _law(mechanism: ExponentialQuantile, true_cells: Integers) -> Law:
+    scores, rate = reached(mechanism, true_cells)
+    return _known_law(tuple(scores), rate)
+
+
+_known_law = lru_cache(maxsize=256)(chosen_law)
+
+
+def _exact(
+    mechanism: ExponentialQuantile, with_user: Integers, without: Integers, subject: str
+) -> list[Finding]:
+    left, right = (_law(mechanism, cells) for cells in (with_user, without))
+    least = 1e7 * float(max(left.residual, right.residual))
+    cost = float(bounded_range_cost(mechanism.epsilon).rho)
+    found = range_epsilon(left, right, least).low
+    return [
+        Finding(Tier.EXACT, subject, "bounded range", float(mechanism.epsilon), found),
+        Finding(Tier.EXACT, subject, "rho", cost, rho(left, right)),
+    ]
+
+
+def _sampled(mechanism: ExponentialQuantile, subject: str) -> Finding:
+    """Outputs alone, for a user in the last cell, beyond everyone else."""
+    sides = [
+        np.array([[mechanism.draw(np.array(cells))] for _ in range(N_OUTPUTS)], np.int64)
+        for cells in ((2, 1, 1), (2, 1, 0))
+    ]
+    return audit_epsilon(*sides, epsilon=float(mechanism.epsilon), delta=0.0, subject=subject)
+
+
+class HalfForgotten(ExponentialQuantile):
+    """Pays for scores that all move the same way."""
+
+    __slots__ = ()
+
+    def scores(self, true_cells: Integers) -> Integers:
+        """Twice the distance, at the same rate."""
+        return 2 * ExponentialQuantile.scores(self, true_cells)
+
+
+class SmallerSide(ExponentialQuantile):
+    """Takes the smaller of the two ways in which a user moves the target for the larger."""
+
+    __slots__ = ()
+
+    @property
+    def max_move(self) -> int:
+        """The smaller part."""
+        return min(self.at.numerator, self.at.denominator - self.at.numerator)
+
+
+class GridFromData(ExponentialQuantile):
+    """Candidates end at the last cell that someone is in."""
+
+    __slots__ = ()
+
+    def draw(self, true_cells: Integers, log_prior: object = None, entropy: object = None) -> int:
+        """Cut the grid."""
+        last = int(np.flatnonzero(true_cells).max(initial=0))
+        return ExponentialQuantile.draw(self, true_cells[: last + 1])
+
+
+TRIAL = Trial(
+    "exponential_quantile",
+    (
+        Case("as shipped", _examined(ExponentialQuantile), is_mutant=False),
+        Case("the half forgotten", _examined(HalfForgotten)),
+        Case("the smaller of two moves", _examined(SmallerSide)),
+        Case("a grid that ends where the data ends", _examined(GridFromData)),
+    ),
+)

@@ -1,0 +1,174 @@
+"""Trial of ``HierarchicalHistogram``: a user is in one block of every level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headcount.accounting.compose import cost
+from headcount.accounting.convert import rho_at
+from headcount.audit.blackbox import Rows, audit_epsilon
+from headcount.audit.divergence import rho
+from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
+from headcount.mechanisms.hierarchy_public import Hierarchy
+from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.privacy.exact import exact
+from headcount.privacy.spend import Zcdp
+from headcount.trials.gaussian import law_of_count
+from headcount.trials.seam import recorded, settings_of
+from headcount.trials.trial import POINTS, Case, Effort, Trial
+
+Integers = npt.NDArray[np.int64]
+SHAPE = Hierarchy(7, 2, 3)
+BASES = ((0,) * 7, (3, 0, 0, 1, 5, 0, 2), (0, 0, 0, 0, 0, 0, 1))
+VICTIM_CELL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What is declared, and what is done: the same mechanism unless it is a mutant."""
+
+    declared: HierarchicalHistogram
+    done: HierarchicalHistogram
+    only_occupied: bool = False
+    one_draw_for_all: bool = False
+
+    def draw(self, true_cells: Integers) -> npt.NDArray[np.float64]:
+        """The cells as they are published."""
+        noise, shape = self.done.noise, self.done.shape
+        true_counts = shape.counts(true_cells)
+        if self.only_occupied:
+            noisy_counts = noise.draw(true_counts) * (true_counts > 0)
+            return shape.estimate(noisy_counts)
+        if self.one_draw_for_all:
+            one = noise.draw(np.zeros(1, np.int64))
+            return shape.estimate(true_counts + np.repeat(one, len(true_counts)))
+        return self.done.draw(true_cells).noisy_cells
+
+
+Make = Callable[[HierarchicalHistogram], Variant]
+
+
+def as_shipped(mechanism: HierarchicalHistogram) -> Variant:
+    """The mechanism itself."""
+    return Variant(mechanism, mechanism)
+
+
+def half_noise(mechanism: HierarchicalHistogram) -> Variant:
+    """Half the standard deviation that is declared."""
+    noise = Gaussian(mechanism.noise.sensitivity, mechanism.noise.sigma_squared / 4)
+    return Variant(mechanism, HierarchicalHistogram(SHAPE, noise))
+
+
+def noise_for_one_level(mechanism: HierarchicalHistogram) -> Variant:
+    """Noise as if a user were in one block altogether."""
+    spread = mechanism.noise.sigma_squared / SHAPE.n_levels
+    noise = Gaussian(mechanism.noise.sensitivity, spread)
+    return Variant(mechanism, HierarchicalHistogram(SHAPE, noise))
+
+
+def only_occupied(mechanism: HierarchicalHistogram) -> Variant:
+    """No noise on blocks that nobody is in."""
+    return Variant(mechanism, mechanism, only_occupied=True)
+
+
+def one_draw_for_all(mechanism: HierarchicalHistogram) -> Variant:
+    """One draw for all blocks: differences of blocks come out bare."""
+    return Variant(mechanism, mechanism, one_draw_for_all=True)
+
+
+def calibrated(epsilon: float, delta: float) -> HierarchicalHistogram:
+    """The mechanism at an epsilon and delta."""
+    return HierarchicalHistogram.calibrate(SHAPE, Zcdp(rho_at(exact(epsilon), exact(delta))))
+
+
+def _with_user(base: tuple[int, ...], cell: int) -> Integers:
+    true_cells = np.array(base, np.int64)
+    true_cells[cell] += 1
+    return true_cells
+
+
+def _exact(variant: Variant, subject: str) -> Finding:
+    noise = variant.done.noise
+    return Finding(
+        Tier.EXACT,
+        f"{subject}, one block of each level",
+        "rho",
+        float(cost(variant.declared.event).rho),
+        SHAPE.n_levels * rho(law_of_count(noise, 41), law_of_count(noise, 40)),
+    )
+
+
+def _recorded(variant: Variant, true_cells: Integers) -> Recording:
+    with recorded() as recorder:
+        variant.draw(true_cells)
+    calls = tuple(Call(settings, dict(enumerate(v))) for settings, v in recorder.noise)
+    return Recording(calls, {"blocks": str(len(calls[0].true_values))})
+
+
+def _grey(variant: Variant) -> list[Finding]:
+    event, sensitivity = variant.declared.event, variant.declared.noise.sensitivity
+    claim = Declared(
+        settings_of(DiscreteGaussian(event.sigma_squared)),
+        l0=sensitivity.l0,
+        l1=float(sensitivity.l1),
+        l2_squared=float(event.l2_squared),
+        linf=float(sensitivity.linf),
+    )
+    findings = []
+    for base in BASES:
+        for cell in range(SHAPE.n_cells):
+            sides = _with_user(base, cell), np.array(base, np.int64)
+            left, right = (_recorded(variant, cells) for cells in sides)
+            findings += compare(left, right, [claim], f"{base}, and a user in cell {cell}")
+    return findings
+
+
+def _features(variant: Variant, true_cells: Integers, n: int) -> Rows:
+    """Of the victim's cell: its blocks of all levels together, itself, and what its parent adds."""
+    features = np.zeros((n, 3), np.int64)
+    for i in range(n):
+        noisy_cells = variant.draw(true_cells)
+        blocks = [
+            noisy_cells[VICTIM_CELL // size * size :][:size].sum()
+            for size in variant.done.shape.sizes
+        ]
+        features[i] = np.rint([sum(blocks), 4 * blocks[-1], 4 * (blocks[-2] - 2 * blocks[-1])])
+    return features
+
+
+def _examined(make: Make, n: int) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        findings = _grey(make(calibrated(1.0, 1e-2)))
+        for epsilon, delta in POINTS[::2] if effort is Effort.FULL else POINTS[2::2]:
+            variant = make(calibrated(epsilon, delta))
+            findings.append(_exact(variant, f"epsilon {epsilon}"))
+            for base in BASES[:2]:
+                sides = _with_user(base, VICTIM_CELL), np.array(base, np.int64)
+                left, right = (_features(variant, cells, n) for cells in sides)
+                findings.append(
+                    audit_epsilon(
+                        left, right, epsilon=epsilon, delta=delta, subject=f"epsilon {epsilon}"
+                    )
+                )
+        return findings
+
+    return examined
+
+
+TRIAL = Trial(
+    "hierarchical_histogram",
+    (
+        Case("as shipped", _examined(as_shipped, 1_000), is_mutant=False),
+        Case("half the noise", _examined(half_noise, 500)),
+        Case("noise for one level", _examined(noise_for_one_level, 500)),
+        Case("no noise on empty blocks", _examined(only_occupied, 1_000)),
+        Case("one draw for all blocks", _examined(one_draw_for_all, 1_000)),
+    ),
+)
