@@ -66,14 +66,7 @@ class Length:
         self, n_groups: int, neighbours: Neighbours = Neighbours.ADD_REMOVE
     ) -> Sensitivity:
         """How far one user can move the totals of public groups, in units."""
-        one_user = unit_sensitivity(self.norm, n_groups, neighbours)
-        return Sensitivity(
-            l0=one_user.l0,
-            l1=one_user.l1 * self.top,
-            l2_squared=one_user.l2_squared * self.top**2,
-            linf=one_user.linf * self.top,
-            neighbours=neighbours,
-        )
+        return unit_sensitivity(self.norm, n_groups, neighbours).times(self.top)
 
     def __str__(self) -> str:
         how = "in all" if self.norm is Norm.L1 else "as the root of the sum of squares by group"
