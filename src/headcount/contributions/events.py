@@ -161,6 +161,16 @@ class Events:
         return rows[0].column(0)[0].as_py() or 0
 
 
+def users_of(table: UserTable) -> int:
+    """How many users have a row at all; adding or removing one moves it by one."""
+    rows = table.expr.select(**{USER: table.expr[table.user]})
+    users = rows.group_by(USER).agg()
+    query = users.agg(hc_users=cast_always(users.count(), "int64"))
+    schema = pa.schema([("hc_users", pa.int64())])
+    found = [batch for batch in table.engine.stream(query, schema) if batch.num_rows]
+    return int(found[0].column(0)[0].as_py())
+
+
 def _column(norm: Norm) -> str:
     return SUM if norm is Norm.L1 else SQUARES
 

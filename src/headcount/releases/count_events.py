@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.groups import group_rows
 from headcount.errors import UsageError
+from headcount.releases.count_events_debiased import plan_debiased
 from headcount.releases.count_events_known import plan_known_events
 from headcount.releases.facts import limit_for
 
@@ -47,6 +48,5 @@ def plan_count_events(
             "within= finds groups itself and chooses its own bound; leave groups= out, or leave "
             "within= out. Nothing was charged."
         )
-    return plan_known_events(
-        dataset, by, groups, grouped, limit, top=top, bound=bound, method=method, debias=debias
-    )
+    plan_known = plan_debiased if debias else plan_known_events
+    return plan_known(dataset, by, groups, grouped, limit, top=top, bound=bound, method=method)

@@ -70,7 +70,6 @@ def plan_known_events(
     top: int | None,
     bound: float | None,
     method: str,
-    debias: bool,
 ) -> Plan:
     """Plan counts of events in known groups."""
     if method not in METHODS:
