@@ -11,11 +11,14 @@ MECHANISMS = (
     "discrete_gaussian",
     "selection",
     "gaussian",
+    "laplace",
     "gaussian_threshold",
     "private_count_release",
     "equal_error_size",
     "equal_error",
+    "clip_choice",
     "count_users",
+    "count_events",
 )
 
 
