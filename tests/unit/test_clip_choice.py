@@ -40,8 +40,9 @@ def test_the_choice_is_near_the_least_loss() -> None:
     norms = np.random.default_rng(1).lognormal(3, 1, 20_000).round() + 1
     choice = ClipChoice.calibrate(Norm.L1, 100, 300.0, Zcdp(Fraction(1, 200)))
     least = min(loss(norms, float(length.value), 300.0) for length in choice.candidates)
-    for _ in range(20):
-        chosen = choice.candidates[choice.draw(curve(norms)) - 1]
+    true_weights = curve(norms)
+    for _ in range(10):
+        chosen = choice.candidates[choice.draw(true_weights) - 1]
         assert loss(norms, float(chosen.value), 300.0) < 1.05 * least
 
 
@@ -58,8 +59,9 @@ def test_noise_that_exceeds_the_signal_is_said() -> None:
 
 def test_far_bounds_are_never_chosen_though_nothing_is_known_there() -> None:
     choice = ClipChoice.calibrate(Norm.L1, 100, 30.0, Zcdp(Fraction(1, 10_000)))
-    chosen = [choice.draw(curve(np.full(5000, 3.0))) for _ in range(200)]
-    assert np.mean([i > 0 and choice.candidates[i - 1].value > 100 for i in chosen]) < 0.02
+    true_weights = curve(np.full(5000, 3.0))
+    chosen = [choice.draw(true_weights) for _ in range(50)]
+    assert sum(i > 0 and choice.candidates[i - 1].value > 100 for i in chosen) <= 2
 
 
 def test_every_candidate_needs_a_weight() -> None:

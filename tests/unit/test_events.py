@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
 import pyarrow as pa
 import pytest
@@ -34,6 +35,7 @@ ROWS = rows()
 TABLE = pa.table({"user": [u for u, _ in ROWS], "item": [g for _, g in ROWS]})
 
 
+@cache
 def by_hand() -> dict[int, dict[str, int]]:
     users: dict[int, dict[str, int]] = {}
     for (user, group), n in Counter(ROWS).items():
