@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from headcount.contributions.equal_error_store import Store
 from headcount.contributions.events import Events, users_of
-from headcount.contributions.tally import Tally
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
 from headcount.privacy.length import Length, Norm
 
@@ -27,7 +26,7 @@ def events() -> pa.Table:
     return pa.table({"user": users, "item": items})
 
 
-def answers(table: Any) -> list[Any]:
+def answers(table: Any, tally_of: Any) -> list[Any]:
     found: list[Any] = [users_of(table)]
     with Store(table.engine) as store:
         asked = Events(table, "item", GROUPS, store)
@@ -36,16 +35,15 @@ def answers(table: Any) -> list[Any]:
             found.append(asked.weight_curve(candidates(norm), cap, 20).tolist())
             for bound in (1, 2.5, 12.34, 5000, 1 << 30):
                 length = Length.of(norm, bound)
-                batches = list(Tally(asked.clipped(length)).batches())
-                found.append([batch.to_pydict() for batch in batches])
+                found.append(tally_of(asked.clipped(length)).to_pydict())
                 found.append(asked.clipped_off(length, 3.7 * bound, 1 << 20))
     return found
 
 
-def test_answers_agree(loader: Any, duckdb_loader: Any) -> None:
+def test_answers_agree(loader: Any, duckdb_loader: Any, tally_of: Any) -> None:
     table = events()
     got, want = (
-        answers(where.open(table, "counted_events", user="user"))
+        answers(where.open(table, "counted_events", user="user"), tally_of)
         for where in (loader, duckdb_loader)
     )
     assert got == want
