@@ -111,6 +111,14 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
+# How near a private bound is to the best one; last line is JSON
+bench-bounding *args:
+    {{ bin }}/python benchmarks/bounding.py {{ args }}
+
+# Table 1 of contribution bounding, at full size
+experiment-bounding *args:
+    {{ bin }}/python experiments/contribution_bounding/table_1.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
