@@ -34,7 +34,9 @@ def norms() -> tuple[Floats, Floats]:
     groups = np.searchsorted(popularity, rng.random(len(users)) * popularity[-1])
     pairs, counts = np.unique(users * N_GROUPS + groups, return_counts=True)
     owner = pairs // N_GROUPS
-    return np.bincount(owner, counts), np.sqrt(np.bincount(owner, counts.astype(float) ** 2))
+    weights = counts.astype(np.float64)
+    l1 = np.bincount(owner, weights).astype(np.float64)
+    return l1, np.sqrt(np.bincount(owner, weights**2))
 
 
 def choices(l1: Floats, l2: Floats, noise: float) -> list[float]:

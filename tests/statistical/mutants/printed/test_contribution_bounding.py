@@ -163,7 +163,7 @@ def test_algorithm_3_on_the_support_before_clipping_from_outputs(delta: float, f
 
 
 def algorithm_2_scale(n_users: int, longest: float, epsilon: float, choice: float) -> float:
-    """Delta / eps' with lambda = 2 sqrt(2 s) / (C_m sqrt(n eps)), Delta = 4 sqrt(s) / (lambda n)."""
+    """Delta / eps': lambda = 2 sqrt(2 s) / (C_m sqrt(n eps)), Delta = 4 sqrt(s) / (lambda n)."""
     return math.sqrt(2) * longest * math.sqrt(epsilon / n_users) / choice
 
 
