@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.events import Events, users_of
+from headcount.contributions.store import Store
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
 from headcount.privacy.length import Length, Norm
 

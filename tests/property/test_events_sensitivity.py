@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headcount.contributions import Tally
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.events import Events
+from headcount.contributions.store import Store
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
 from headcount.privacy.length import Length, Norm
 from headcount.privacy.neighbours import Neighbours

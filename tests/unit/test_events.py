@@ -11,8 +11,8 @@ from functools import cache
 import pyarrow as pa
 import pytest
 
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.events import Events, most_rows, users_of
+from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
 from headcount.privacy.length import Length, Norm

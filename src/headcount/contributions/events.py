@@ -16,8 +16,8 @@ import pyarrow as pa
 from headcount.contributions.arithmetic import floor_ratio, one_if
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.clip import MARGIN, N_ROWS, NORM
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.groups import INDEX, USER, group_rows
+from headcount.contributions.store import Store
 from headcount.privacy.length import Length, Norm
 from headcount.tables.engine import cast_always, double
 

@@ -22,7 +22,7 @@ from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import all_known, largest, with_error_bars
+from headcount.releases.rows import all_known, largest_rows, with_error_bars
 
 if TYPE_CHECKING:
     from headcount.contributions.groups import Grouped
@@ -141,7 +141,7 @@ class _Debiased:
         sds = self.noise.sd / slope(counts / n_users, self.bound)
         rows = with_error_bars(groups, counts, 1, sds, np.maximum(high - counts, counts - low))
         if self.top is not None:
-            rows = largest(rows, self.top)
+            rows = largest_rows(rows, self.top)
         facts = facts_of(
             self.dataset,
             self.account,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headcount.contributions.equal_error_store import Store
 from headcount.contributions.events import Events
+from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
 from headcount.mechanisms.clip_choice import RATIO_BITS, ClipChoice, ratio_cap
@@ -24,7 +24,7 @@ from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Facts, Release
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import all_known, largest, none_of, with_error_bars
+from headcount.releases.rows import all_known, largest_rows, none_of, with_error_bars
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -230,7 +230,7 @@ class _KnownCount:
         sds = np.hypot(self.noise.sd * scale, unsure)
         half_widths = np.hypot(self.noise.error_bound(CONFIDENCE) * scale, 1.96 * unsure)
         rows = with_error_bars(groups, counts + bias, 1, sds, half_widths)
-        return rows if self.top is None else largest(rows, self.top)
+        return rows if self.top is None else largest_rows(rows, self.top)
 
     def no_rows(self, entry: int) -> Release:
         return Release(none_of(self.grouped), self.facts(entry, None, (NO_ROWS,)))

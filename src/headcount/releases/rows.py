@@ -91,7 +91,7 @@ def with_error_bars(
     return table.take(order).combine_chunks()
 
 
-def largest(rows: pa.Table, n_rows: int) -> pa.Table:
+def largest_rows(rows: pa.Table, n_rows: int) -> pa.Table:
     """The rows with the largest noisy counts, still sorted by group."""
     order = pc.sort_indices(rows, [("count", "descending")])
     kept = np.sort(np.asarray(order)[:n_rows])
