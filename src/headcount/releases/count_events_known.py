@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 CHOICE, LOSS = Fraction(7, 100), Fraction(5, 100)
 MIN_RHO = Fraction(1, 10**6)
 LOSS_BITS = 20
-LOSS_CAP = 3.0  # of the longest loss that is measured whole: bounds, times the largest ratio
+LOSS_CAP = 3.0  # times the bound and the largest ratio: the most that one user's loss counts for
 ROW_TO_ROW = 1.0  # how unequal rows lose, as a share of what they lose
 METHODS = {"auto": Norm.L2, "gaussian": Norm.L2, "laplace": Norm.L1}
 WHY = {
@@ -51,7 +51,7 @@ WHY = {
 METHOD = "noise on every known group, users clipped to a bound"
 BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
 SPREAD = (
-    "What the bound leaves out is measured as one total and shared among rows by size. From a user "
+    "What the bound leaves out is measured as one total and given back to rows by size. From a user "
     "far beyond the bound only a part is measured."
 )
 NO_ROWS = (
