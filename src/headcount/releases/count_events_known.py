@@ -51,8 +51,8 @@ WHY = {
 METHOD = "noise on every known group, users clipped to a bound"
 BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
 SPREAD = (
-    "What the bound leaves out is measured as one total and given back to rows by size. From a user "
-    "far beyond the bound only a part is measured."
+    "What the bound leaves out is measured as one total and given back to rows by size. From a "
+    "user far beyond the bound only a part is measured."
 )
 NO_ROWS = (
     "Noise exceeds the signal: at this spend even the first event of every user would need more "
