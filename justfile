@@ -118,6 +118,13 @@ bench-sampling *args:
 # Private quantiles beside OpenDP's; takes HEADCOUNT_DATA; last line is JSON
 bench-quantiles *args:
     HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/python benchmarks/quantiles.py {{ args }}
+# How near a private bound is to the best one; last line is JSON
+bench-bounding *args:
+    {{ bin }}/python benchmarks/bounding.py {{ args }}
+
+# Table 1 of contribution bounding, at full size
+experiment-bounding *args:
+    {{ bin }}/python experiments/contribution_bounding/table_1.py {{ args }}
 
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:

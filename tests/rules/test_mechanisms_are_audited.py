@@ -57,10 +57,10 @@ def test_every_trial_has_two_mutants(name: str) -> None:
 
 
 def test_the_rule_can_fail(tmp_path: Path) -> None:
-    (tmp_path / "laplace.py").touch()
+    (tmp_path / "new_noise.py").touch()
     (tmp_path / "draw.py").touch()
-    assert mechanisms_in(tmp_path) == ["laplace"]
-    assert lacking("laplace", tmp_path, MECHANISMS) == [
+    assert mechanisms_in(tmp_path) == ["new_noise"]
+    assert lacking("new_noise", tmp_path, MECHANISMS) == [
         "a proof page that states a claim",
         "an audit trial",
         "two mutants",

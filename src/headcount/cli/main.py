@@ -6,7 +6,16 @@ import sys
 
 import typer
 
-from headcount.cli import audit, count_ranges, count_users, demo, ledger, profile, quantiles
+from headcount.cli import (
+    audit,
+    count_events,
+    count_ranges,
+    count_users,
+    demo,
+    ledger,
+    profile,
+    quantiles,
+)
 from headcount.errors import HeadcountError
 from headcount.version import __version__
 
@@ -23,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("count-users")(count_users.count_users)
+app.command("count-events")(count_events.count_events)
 app.command("profile")(profile.profile)
 app.command("quantiles")(quantiles.quantiles)
 app.command("count-ranges")(count_ranges.count_ranges)

@@ -18,7 +18,7 @@ def exact_weight(n_groups: Any, bounds: Bounds) -> Any:
     ratio = double(bounds.full_groups) / m.cast("float64")
     near = (ratio.sqrt() * double(bounds.scale)).floor().cast("int64")
     most = bounds.full_groups * bounds.scale**2
-    return near - _one_if(near * near * m > most) + _one_if((near + 1) * (near + 1) * m <= most)
+    return near - one_if(near * near * m > most) + one_if((near + 1) * (near + 1) * m <= most)
 
 
 def floor_ratio(numerator: Any, denominator: Any) -> Any:
@@ -29,10 +29,11 @@ def floor_ratio(numerator: Any, denominator: Any) -> Any:
     near = (numerator.cast("float64") / denominator.cast("float64")).floor().cast("int64")
     too_high = near * denominator > numerator
     too_low = (near + 1) * denominator <= numerator
-    return near - _one_if(too_high) + _one_if(too_low)
+    return near - one_if(too_high) + one_if(too_low)
 
 
-def _one_if(condition: Any) -> Any:
+def one_if(condition: Any) -> Any:
+    """1 where the condition holds, else 0, as 64-bit integers."""
     import ibis
 
     return ibis.cases((condition, ibis.literal(1, "int64")), else_=ibis.literal(0, "int64"))

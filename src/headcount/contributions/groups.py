@@ -58,6 +58,11 @@ class Grouped:
         pairs = joined.select(joined[USER], *(joined[column] for column in own))
         return replace(self, rows=pairs, columns=own, listed=None, relation=None)
 
+    @property
+    def n_listed(self) -> int:
+        """How many groups the public list has; 0 without one."""
+        return 0 if self.listed is None else len(self.listed)
+
     def most_groups(self, max_groups: int) -> int:
         """How many groups one user can be in at all, given the most that are kept."""
         return max_groups if self.listed is None else min(max_groups, len(self.listed))

@@ -22,6 +22,16 @@ class Sensitivity:
     linf: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
+    def times(self, factor: int) -> Sensitivity:
+        """Of contributions that are ``factor`` times as long, or in units as much finer."""
+        return Sensitivity(
+            self.l0,
+            self.l1 * factor,
+            self.l2_squared * factor**2,
+            self.linf * factor,
+            self.neighbours,
+        )
+
     def replaced(self) -> Sensitivity:
         """The same user exchanged for another, for contributions that are never negative.
 

@@ -72,6 +72,46 @@ class Dataset:
             spend=spend,
         )
 
+    def count_events(
+        self,
+        by: Any,
+        *,
+        groups: Sequence[Any] | None = None,
+        top: int | None = None,
+        within: float | None = None,
+        bound: float | None = None,
+        method: str = "auto",
+        debias: bool = False,
+        spend: Budget | None = None,
+    ) -> Plan:
+        """Plan to count rows in each group. Nothing is read and nothing is spent.
+
+        by:      a column, ``truncate(...)``, ``bins(...)``, or a list of these
+        groups:  the groups to count, when they are public; every one of them is released.
+                 Without it, groups are found in the data and only large ones are released
+        top:     release only so many of the largest noisy counts
+        within:  the relative error to aim at, such as 0.10, for groups that are found
+        bound:   for how many events one user counts, when that is public; without it, the bound
+                 is chosen privately, where what it leaves out and the noise are least together
+        method:  for known groups ``"gaussian"`` or ``"laplace"`` noise; ``"auto"`` takes what is
+                 better at this spend, and the plan says which
+        debias:  undo what the bound takes from users who are alike; see how-to/count-events
+        spend:   what this release may cost; all that is left when not given
+        """
+        from headcount.releases.count_events import plan_count_events
+
+        return plan_count_events(
+            self,
+            by,
+            groups=groups,
+            top=top,
+            within=within,
+            bound=bound,
+            method=method,
+            debias=debias,
+            spend=spend,
+        )
+
     def profile(self, by: Any, *, spend: Budget | None = None) -> Plan:
         """Plan a private histogram of how many groups users are in.
 

@@ -9,13 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headcount.contributions.groups import TOTAL
+from headcount.contributions.listed import arrow_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from headcount.contributions.groups import Grouped
     from headcount.contributions.tally import Tally
     from headcount.mechanisms.gaussian import Gaussian
     from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+    from headcount.mechanisms.laplace import Laplace
 
 
 def found(true_tally: Tally, mechanism: GaussianThreshold) -> tuple[pa.Table, NDArray[np.int64]]:
@@ -29,7 +32,9 @@ def found(true_tally: Tally, mechanism: GaussianThreshold) -> tuple[pa.Table, ND
     return _together(true_tally, kept_groups, kept_totals)
 
 
-def all_known(true_tally: Tally, mechanism: Gaussian) -> tuple[pa.Table, NDArray[np.int64]]:
+def all_known(
+    true_tally: Tally, mechanism: Gaussian | Laplace
+) -> tuple[pa.Table, NDArray[np.int64]]:
     """Every public group with its noisy total; a group nobody is in has noise on 0."""
     groups: list[pa.RecordBatch] = []
     totals: list[NDArray[np.int64]] = []
@@ -89,3 +94,22 @@ def sorted_rows(groups: pa.Table, **columns: NDArray[np.int64] | NDArray[np.floa
         table = table.append_column(name, pa.array(values))
     order = pc.sort_indices(table, [(name, "ascending", "at_end") for name in groups.column_names])
     return table.take(order).combine_chunks()
+
+
+def largest_rows(rows: pa.Table, n_rows: int) -> pa.Table:
+    """The rows with the largest noisy counts, still sorted by group."""
+    order = pc.sort_indices(rows, [("count", "descending")])
+    kept = np.sort(np.asarray(order)[:n_rows])
+    return rows.take(pa.array(kept)).combine_chunks()
+
+
+def none_of(grouped: Grouped) -> pa.Table:
+    """A table with the columns of a release and no rows."""
+    groups = pa.schema(
+        [
+            pa.field(name, arrow_type(kind))
+            for name, kind in zip(grouped.names, grouped.kinds, strict=True)
+        ]
+    ).empty_table()
+    empty = np.zeros(0)
+    return with_error_bars(groups, empty, 1, empty, empty)

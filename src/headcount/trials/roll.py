@@ -11,6 +11,7 @@ MECHANISMS = (
     "discrete_gaussian",
     "selection",
     "gaussian",
+    "laplace",
     "gaussian_threshold",
     "private_count_release",
     "sample_threshold",
@@ -19,7 +20,9 @@ MECHANISMS = (
     "hierarchical_histogram",
     "exponential_quantile",
     "fresh_samples",
+    "clip_choice",
     "count_users",
+    "count_events",
     "quantiles",
 )
 

@@ -11,7 +11,11 @@ from headcount.trials.trial import DELTAS, EPSILONS, POINTS, Effort, examine
 SAMPLERS = ("discrete_laplace", "discrete_gaussian", "selection")
 # One release of many stages takes a second. Its outputs are attacked stage by stage, in the trials
 # of the mechanisms it is made of; here every stage is held against its charge by the grey box.
-STAGED = ("equal_error", "quantiles")
+STAGED = (
+    "equal_error",
+    "quantiles",
+    "count_events",
+)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -1,12 +1,13 @@
 """Contribution bounding for user-level histograms (ICML 2023), as printed.
 
-Algorithm 1 under replacement, Algorithm 2 without enforced sparsity, Algorithm 3 on the support
-before clipping.
+Algorithm 1 under replacement, Algorithm 2 without enforced sparsity and with the true number of
+users, Algorithm 3 on the support before clipping, and public facts that were read from the data.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy import optimize, stats
 from headcount.audit.blackbox import audit_epsilon, audit_support
 from headcount.audit.divergence import delta_at
 from headcount.audit.greybox import Call, Declared, Recording, compare
-from headcount.audit.law import independent
+from headcount.audit.law import Law, independent
 from headcount.audit.verdict import Finding, Tier
 
 rng = np.random.default_rng()
@@ -159,3 +160,41 @@ def test_algorithm_3_on_the_support_before_clipping_from_outputs(delta: float, f
     runs = 500
     hits = int((algorithm_3(1000, 1, 1.0, delta, runs) > 0).sum())
     found(audit_support(hits, runs, delta=delta, subject="1000 items, C = 1"))
+
+
+def algorithm_2_scale(n_users: int, longest: float, epsilon: float, choice: float) -> float:
+    """Delta / eps': lambda = 2 sqrt(2 s) / (C_m sqrt(n eps)), Delta = 4 sqrt(s) / (lambda n)."""
+    return math.sqrt(2) * longest * math.sqrt(epsilon / n_users) / choice
+
+
+@pytest.mark.parametrize(("n_users", "reference"), [(44, 3.54), (1000, 0.745)])
+def test_algorithm_2_noise_that_depends_on_the_number_of_users(
+    n_users: int, reference: float, found: Any
+) -> None:
+    """One user more and the noise is narrower: far out the ratio of tails has no bound."""
+    choice, far = 0.1, 1e5
+    scales = [algorithm_2_scale(n, 150.0, 1.0, choice) for n in (n_users, n_users + 1)]
+    # The tail of Laplace noise beyond x is exp(-x / scale) / 2: too small for floats, not for logs.
+    loss = far / scales[1] - far / scales[0]
+    found(Finding(Tier.EXACT, f"{n_users} users", "epsilon", choice, loss), reference)
+
+
+def test_the_largest_bound_from_the_data(found: Any) -> None:
+    """Candidates up to the longest user: the last one cannot be chosen without that user."""
+    n_with, n_without = 20, 10
+    laws = [Law({c: Fraction(1, n) for c in range(1, n + 1)}) for n in (n_with, n_without)]
+    exact = delta_at(laws[0], laws[1], 0.1).low
+    finding = Finding(Tier.EXACT, "one user twice as long as all others", "delta", 0, exact)
+    found(finding, 0.5, 0.01)
+
+
+def test_the_most_frequent_groups_of_the_data_as_if_they_were_public(found: Any) -> None:
+    """The experiments' protocol: one user decides which of two tied groups is counted at all."""
+    base = {"a": 900, "b": 500, "c": 500}
+    lists = []
+    for more in ({"c": 1}, {}):
+        counts = {group: n + more.get(group, 0) for group, n in base.items()}
+        lists.append(tuple(sorted(counts, key=lambda group: (-counts[group], group))[:2]))
+    laws = [Law({groups: Fraction(1)}) for groups in lists]
+    exact = delta_at(laws[0], laws[1], 1.0).low
+    found(Finding(Tier.EXACT, "the top two of three groups", "delta", 1e-6, exact), 1.0)

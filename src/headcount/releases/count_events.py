@@ -1,0 +1,52 @@
+"""``count_events``: how many rows there are in each group, no user counting for too many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headcount.contributions.groups import group_rows
+from headcount.errors import UsageError
+from headcount.releases.count_events_debiased import plan_debiased
+from headcount.releases.count_events_known import plan_known_events
+from headcount.releases.facts import limit_for
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
+
+
+def plan_count_events(
+    dataset: Dataset,
+    by: Any,
+    *,
+    groups: Sequence[Any] | None,
+    top: int | None,
+    within: float | None,
+    bound: float | None,
+    method: str,
+    debias: bool,
+    spend: Budget | None,
+) -> Plan:
+    """Known groups get noise on each; without a list, groups are found and large ones leave."""
+    # Builds the expression and so checks every name and kind; nothing runs.
+    grouped = group_rows(dataset.table, by, groups)
+    limit = limit_for(dataset.account, spend)
+    if top is not None and top < 1:
+        raise UsageError(f"top must be at least 1, not {top}. Nothing was charged.")
+    if groups is None:
+        if bound is not None or debias:
+            raise UsageError(
+                "bound= and debias= are for known groups: give groups=[...], or leave them out. "
+                "Nothing was charged."
+            )
+        # Groups that are found in the data are planned by the module of their own.
+        raise UsageError("count_events needs groups=[...]. Nothing was charged.")
+    if within is not None:
+        raise UsageError(
+            "within= finds groups itself and chooses its own bound; leave groups= out, or leave "
+            "within= out. Nothing was charged."
+        )
+    plan_known = plan_debiased if debias else plan_known_events
+    return plan_known(dataset, by, groups, grouped, limit, top=top, bound=bound, method=method)

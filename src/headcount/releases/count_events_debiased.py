@@ -1,0 +1,157 @@
+"""``count_events`` with ``debias=True``: a public bound on rows, undone where users are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headcount.contributions.clip import Limits, clip_rows
+from headcount.contributions.events import users_of
+from headcount.contributions.tally import Tally
+from headcount.errors import UsageError
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.postprocess.debias import MAX_BOUND, largest_mean, slope, unbounded_mean
+from headcount.privacy.event import Composed
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
+from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.release import Release
+from headcount.releases.request import spell_groups
+from headcount.releases.rows import all_known, largest_rows, with_error_bars
+
+if TYPE_CHECKING:
+    from headcount.contributions.groups import Grouped
+    from headcount.ledger.account import Account
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
+
+USERS = Fraction(3, 100)
+METHOD = "noise on every known group, rows of a user in a group bounded, and the bound undone"
+ALIKE = (
+    "The bound is undone as if every user's rows in a group were Poisson of one mean. Where few "
+    "users have most of the rows counts stay too low, and low to high does not cover it"
+)
+
+
+def plan_debiased(
+    dataset: Dataset,
+    by: Any,
+    groups: Sequence[Any],
+    grouped: Grouped,
+    limit: Zcdp,
+    *,
+    top: int | None,
+    bound: float | None,
+    method: str,
+) -> Plan:
+    """Plan counts whose bound on rows is undone after the noise."""
+    if bound is None or bound != int(bound) or not 1 <= bound <= MAX_BOUND:
+        raise UsageError(
+            "debias=True needs bound=, for how many rows one user counts in one group: a whole "
+            f"number from 1 to {MAX_BOUND}. Nothing was charged."
+        )
+    if method not in ("auto", "gaussian"):
+        raise UsageError("debias=True has Gaussian noise; leave method= out. Nothing was charged.")
+    limits = Limits(int(bound), grouped.n_listed)
+    # Builds an expression; nothing runs, and a list needs no key.
+    contributions = clip_rows(dataset.table, by, limits, key=bytes(32), groups=groups)
+    account = dataset.account
+    sensitivity = contributions.sensitivity
+    if account.neighbours is Neighbours.REPLACE:
+        sensitivity = sensitivity.replaced()
+    one = Sensitivity(1, Fraction(1), Fraction(1), Fraction(1), account.neighbours)
+    users = Gaussian.calibrate(one, Zcdp(USERS * limit.rho))
+    noise = Gaussian.calibrate(sensitivity, Zcdp(limit.rho - USERS * limit.rho))
+    count = _Debiased(dataset, account, Tally(contributions), limits.max_rows, top, users, noise)
+    return planned(
+        dataset,
+        account,
+        count.event,
+        count.read_and_draw,
+        verb="count_events",
+        by=by,
+        arguments=(
+            ("groups", spell_groups(groups)),
+            ("bound", limits.max_rows),
+            ("debias", True),
+            ("top", top),
+        ),
+        title="count events",
+        method=METHOD,
+        details=count.details(),
+        neighbours=account.neighbours,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Debiased:
+    dataset: Dataset
+    account: Account
+    true_tally: Tally
+    bound: int
+    top: int | None
+    users: Gaussian
+    noise: Gaussian
+
+    @property
+    def event(self) -> Composed:
+        return Composed((self.users.event, self.noise.event))
+
+    @property
+    def bounds(self) -> str:
+        most = largest_mean(self.bound)
+        return (
+            f"a user counts for up to {self.bound:,} events in each group; undone up to a mean of "
+            f"{most:.3g} events a user"
+        )
+
+    @property
+    def noise_words(self) -> str:
+        return f"discrete Gaussian, sd {self.noise.sd:.3g} events before the bound is undone"
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        kept = "all released" if self.top is None else f"the {self.top:,} largest released"
+        return (
+            ("groups", f"{self.true_tally.n_listed:,} known groups, {kept}"),
+            ("bound", self.bounds),
+            ("noise", self.noise_words),
+            ("users", f"counted with {float(USERS):.0%} of the budget"),
+            ("assumed", ALIKE),
+            ("rules", " ".join(self.true_tally.contributions.rules)),
+        )
+
+    def read_and_draw(self, _key: bytes, entry: int, progress: Progress) -> Release:
+        progress("counting users")
+        true_users = np.array([users_of(self.dataset.table)], np.int64)
+        n_users = max(1.0, float(self.users.draw(true_users)[0]))
+        progress("counting")
+        groups, noisy_integers = all_known(self.true_tally, self.noise)
+        noisy_totals = noisy_integers.astype(np.float64)
+        half_width = self.noise.error_bound(CONFIDENCE)
+        counts, low, high = (
+            n_users * unbounded_mean((noisy_totals + shift) / n_users, self.bound)
+            for shift in (0.0, -half_width, half_width)
+        )
+        sds = self.noise.sd / slope(counts / n_users, self.bound)
+        rows = with_error_bars(groups, counts, 1, sds, np.maximum(high - counts, counts - low))
+        if self.top is not None:
+            rows = largest_rows(rows, self.top)
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.event,
+            verb="count_events",
+            method=METHOD,
+            bounds=self.bounds,
+            noise=self.noise_words,
+            entry=entry,
+            notes=(ALIKE + ".", *self.true_tally.contributions.rules),
+            neighbours=self.account.neighbours,
+        )
+        return Release(rows, facts)

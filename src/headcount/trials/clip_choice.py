@@ -1,0 +1,157 @@
+"""Trial of ``ClipChoice``: the law of the choice when a user comes, goes, or is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from headcount.accounting.compose import bounded_range_cost
+from headcount.audit.blackbox import audit_epsilon
+from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
+from headcount.audit.law import Law
+from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms import clip_choice as module
+from headcount.mechanisms.clip_choice import ClipChoice
+from headcount.privacy.length import Length, Norm
+from headcount.trials.seam import swapped
+from headcount.trials.selection import chosen_law
+from headcount.trials.trial import EPSILONS, Case, Effort, Trial
+
+Integers = npt.NDArray[np.int64]
+Make = Callable[[Fraction], ClipChoice]
+User = tuple[int, int]
+"""How many candidates a user is above, and their ratio."""
+
+CAP = 64
+NOISE = 3 * CAP
+LENGTHS = tuple(Length.of(Norm.L2, value) for value in (1, 2, 4))
+OTHERS: tuple[User, ...] = ((0, CAP), (1, CAP), (1, CAP // 2), (2, CAP), (3, CAP))
+USERS: tuple[User, ...] = (*((above, CAP) for above in range(4)), (2, CAP // 3))
+Change = tuple[User | None, User | None]
+CHANGES: tuple[Change, ...] = (*((None, user) for user in USERS), *combinations(USERS, 2))
+FEW: tuple[Change, ...] = ((None, (3, CAP)), ((0, CAP), (3, CAP)), (None, (1, CAP)))
+N_OUTPUTS = 2_000
+
+
+def weights(users: Sequence[User]) -> Integers:
+    """What the engine answers: the ratios of all users, and of those above each candidate."""
+    return np.array(
+        [sum(r for above, r in users if above >= j) for j in range(len(LENGTHS) + 1)], np.int64
+    )
+
+
+def _with(user: User | None) -> Integers:
+    return weights(OTHERS if user is None else (*OTHERS, user))
+
+
+def law_of(choice: ClipChoice, true_weights: Integers) -> Law:
+    """The law of the choice, by walking all of its coins."""
+    reached: list[tuple[list[int], Fraction]] = []
+
+    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
+        reached.append((scores.tolist(), rate))
+        return 0
+
+    with swapped(module, "select", select), swapped(module, "candidates", lambda _norm: LENGTHS):
+        choice.draw(true_weights)
+    return chosen_law(*reached[0])
+
+
+def _findings(left: Law, right: Law, epsilon: Fraction, subject: str) -> list[Finding]:
+    least = 1e7 * float(max(left.residual, right.residual))
+    cost = float(bounded_range_cost(epsilon).rho)
+    found = range_epsilon(left, right, least).low
+    pure = pure_epsilon(left, right, least).low
+    return [
+        Finding(Tier.EXACT, subject, "bounded range", float(epsilon), found),
+        Finding(Tier.EXACT, subject, "epsilon", float(epsilon), pure),
+        Finding(Tier.EXACT, subject, "rho", cost, rho(left, right)),
+    ]
+
+
+def _sampled(choice: ClipChoice, epsilon: float) -> Finding:
+    """Outputs alone, for one user replaced by another."""
+    sides = []
+    with swapped(module, "candidates", lambda _norm: LENGTHS):
+        for user in ((0, CAP), (3, CAP)):
+            true_weights = _with(user)
+            drawn = [[choice.draw(true_weights)] for _ in range(N_OUTPUTS)]
+            sides.append(np.array(drawn, np.int64))
+    return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=f"epsilon {epsilon}, outputs")
+
+
+def _examined(make: Make, changes: Sequence[Change]) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        findings = []
+        for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
+            choice = make(Fraction(epsilon))
+            users = {user for change in changes for user in change}
+            laws = {user: law_of(choice, _with(user)) for user in users}
+            for one, other in changes:
+                subject = f"epsilon {epsilon}, {one} becomes {other}"
+                findings += _findings(laws[one], laws[other], Fraction(epsilon), subject)
+            findings.append(_sampled(choice, epsilon))
+        return findings
+
+    return examined
+
+
+def as_shipped(epsilon: Fraction) -> ClipChoice:
+    """The mechanism itself."""
+    return ClipChoice(Norm.L2, epsilon, CAP, NOISE)
+
+
+def without_the_half(epsilon: Fraction) -> ClipChoice:
+    """The rate for scores that all move the same way; they do not."""
+    return ClipChoice(Norm.L2, 2 * epsilon, CAP, NOISE)
+
+
+class NoiseFromData(ClipChoice):
+    """Takes M from the number of users that there are, as the printed lambda does."""
+
+    __slots__ = ()
+
+    def draw(self, true_weights: Integers, entropy: object = None) -> int:
+        """A share of all weights in place of a public number, and the weights in its units."""
+        of_data = ClipChoice(self.norm, self.epsilon, self.cap, int(true_weights[0]) // 2)
+        return of_data.draw(4 * true_weights)
+
+
+def _sparsity_assumed(effort: Effort) -> Sequence[Finding]:
+    """A user in four times as many groups as assumed, whose ratio nobody capped."""
+    return _examined(as_shipped, ((None, (3, 4 * CAP)), (None, (1, 4 * CAP))))(effort)
+
+
+def _grid_from_data(_effort: Effort) -> Sequence[Finding]:
+    """Candidates that end at the longest user: one more of them when that user is there."""
+    choice = as_shipped(Fraction(1))
+    longer = law_of(choice, _with((3, CAP)))
+    with swapped(module, "candidates", lambda _norm: LENGTHS[:2]):
+        scores: list[tuple[list[int], Fraction]] = []
+
+        def select(reached: Integers, rate: Fraction, _entropy: object) -> int:
+            scores.append((reached.tolist(), rate))
+            return 0
+
+        with swapped(module, "select", select):
+            choice.draw(weights(OTHERS[:-1])[:3])
+    return _findings(longer, chosen_law(*scores[0]), Fraction(1), "a grid that ends with the data")
+
+
+TRIAL = Trial(
+    "clip_choice",
+    (
+        Case("as shipped", _examined(as_shipped, CHANGES), is_mutant=False),
+        Case("the rate of scores that move one way", _examined(without_the_half, FEW)),
+        Case("sparsity assumed and not enforced", _sparsity_assumed),
+        Case(
+            "the noise from the number of users",
+            _examined(lambda e: NoiseFromData(Norm.L2, e, CAP, NOISE), FEW),
+        ),
+        Case("a grid that ends with the data", _grid_from_data),
+    ),
+)

@@ -1,0 +1,214 @@
+"""Trial of ``count_events`` of known groups, end to end on DuckDB, for both neighbour relations.
+
+Choices are made to fall on the same bound on both sides, and noise is replaced by known numbers;
+what reached each stage is then held against what the event says was paid for.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import headcount as hc
+from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.neighbours import MARK, Group, Pair, Rows, pairs
+from headcount.audit.verdict import Finding
+from headcount.contributions import events as queries
+from headcount.ledger.ledger import Ledger
+from headcount.mechanisms import clip_choice, laplace
+from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.noise.discrete_laplace import DiscreteLaplace
+from headcount.privacy.event import Composed, GaussianNoise, LaplaceNoise, Selection
+from headcount.privacy.length import Length, Norm, unit_sensitivity
+from headcount.privacy.neighbours import Neighbours
+from headcount.releases import count_events_known as known
+from headcount.releases.plan import Plan
+from headcount.releases.release import Release
+from headcount.trials.gaussian import public_groups
+from headcount.trials.seam import Recorder, recorded, settings_of, swapped
+from headcount.trials.tables import GROUP, USER, arrow_table
+from headcount.trials.trial import Case, Effort, Trial
+
+CHOSEN = 15
+"""The candidate that is always chosen: a bound of about two events, which is below many users."""
+
+PAIRS = [pairs(5, 12)[index] for index in (1, 3, 5, 6, 7)]
+MANY, HEAVY = PAIRS[-2].name, PAIRS[-1].name
+Swap = Callable[[], AbstractContextManager[Any]]
+NO_SWAP: Swap = nullcontext
+
+
+def replaced(pair: Pair) -> Pair:
+    """The same pair, with another user in place of none: one event in a group of their own."""
+    other = (("other-user", f"{MARK}-other", 3), ("other-user", "g1", 1))
+    return Pair(f"{pair.name}, replaced", (*pair.base, *other), (*pair.base, *pair.added))
+
+
+@contextmanager
+def _recorded(chosen: int) -> Iterator[Recorder]:
+    with recorded() as recorder, ExitStack() as stack:
+
+        def select(scores: npt.NDArray[np.int64], rate: object, entropy: object) -> int:
+            recorder.select(scores, rate, entropy)
+            return chosen
+
+        stack.enter_context(swapped(laplace, "noisy", recorder.noisy))
+        stack.enter_context(swapped(clip_choice, "select", select))
+        yield recorder
+
+
+def released(
+    rows: Rows, groups: list[Group], method: str, neighbours: Neighbours
+) -> tuple[Plan, Release]:
+    """A release as a user makes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = hc.open(
+            arrow_table(rows),
+            user=USER,
+            account="audit",
+            budget=hc.Budget(epsilon=1, delta=1e-2),
+            ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
+            neighbours=str(neighbours),
+        )
+        plan = data.count_events(GROUP, groups=groups, method=method)
+        return plan, plan.release()
+
+
+def recording(
+    rows: Rows, groups: list[Group], method: str, neighbours: Neighbours
+) -> tuple[Recording, Plan]:
+    """What reached each stage: scores, what was clipped off, and totals by group."""
+    with _recorded(CHOSEN) as recorder:
+        plan, release = released(rows, groups, method, neighbours)
+    scores, *more = recorder.selections
+    lost, *totals = recorder.noise
+    table = release.to_arrow().sort_by([("count", "ascending")])
+    # Stand-in noise grows from entry to entry, so rows by count are entries in order.
+    values = [value for _, part in totals for value in part]
+    by_group = dict(zip(table.column(GROUP).to_pylist(), values, strict=True))
+    calls = [
+        Call(scores[0], dict(enumerate(scores[1]))),
+        Call(lost[0], dict(enumerate(lost[1]))),
+        *(Call(settings, by_group) for settings, _ in totals[:1]),
+        *(Call(settings, dict(enumerate(part))) for settings, part in more),
+    ]
+    facts = release.facts
+    public = {"plan": str(plan), "bounds": facts.bounds, "noise": facts.noise}
+    return Recording(tuple(calls), public), plan
+
+
+def declared(plan: Plan, n_groups: int) -> list[Declared]:
+    """What the event says was paid for, in the units of the chosen bound."""
+    event = plan.work.event
+    assert isinstance(event, Composed)  # noqa: S101  the verb composes its stages
+    choice, loss, noise = event.events
+    assert isinstance(choice, Selection)  # noqa: S101  the bound is chosen first
+    assert isinstance(loss, GaussianNoise)  # noqa: S101  what it takes is measured second
+    norm = Norm.L1 if isinstance(noise, LaplaceNoise) else Norm.L2
+    top = clip_choice.candidates(norm)[CHOSEN - 1].top
+    unit = 1 << known.LOSS_BITS
+    cap = clip_choice.ratio_cap(norm, n_groups)
+    rate = choice.epsilon / (2 * cap)
+    if isinstance(noise, LaplaceNoise):
+        law: object = DiscreteLaplace(noise.scale * top)
+        distance = {"l1": float(noise.l1 * top)}
+    else:
+        assert isinstance(noise, GaussianNoise)  # noqa: S101  there are two laws
+        law = DiscreteGaussian(noise.sigma_squared * top**2)
+        distance = {"l2_squared": float(noise.l2_squared * top**2)}
+    return [
+        Declared(
+            {"law": "exponential mechanism", "epsilon_over_range": str(rate)},
+            score_range=float(choice.epsilon / rate),
+        ),
+        Declared(
+            settings_of(DiscreteGaussian(loss.sigma_squared * unit**2)),
+            l2_squared=float(loss.l2_squared * unit**2),
+        ),
+        Declared(settings_of(law), **distance),
+    ]
+
+
+def _grey(
+    swap: Swap,
+    method: str,
+    neighbours: Neighbours,
+    only: str | None = None,
+) -> list[Finding]:
+    findings = []
+    for pair in [pair for pair in PAIRS if only in (None, pair.name)]:
+        groups: list[Group] = [*public_groups(pair), f"{MARK}-other"]
+        one, other = pair.with_user, pair.base
+        if neighbours is Neighbours.REPLACE:
+            one, other = replaced(pair).added, replaced(pair).base
+        with swap():
+            left, plan = recording(one, groups, method, neighbours)
+            right, _ = recording(other, groups, method, neighbours)
+        claims = declared(plan, len(groups))
+        findings += compare(left, right, claims, f"{pair.name}, {method}, {neighbours}")
+    return findings
+
+
+def _as_shipped(effort: Effort) -> Sequence[Finding]:
+    findings = []
+    for method in ("gaussian", "laplace"):
+        for neighbours in Neighbours:
+            every = effort is Effort.FULL and (method, neighbours) == ("gaussian", "add-remove")
+            for some in (None,) if every else (MANY, HEAVY):
+                findings += _grey(NO_SWAP, method, neighbours, some)
+    return findings
+
+
+def _unclipped() -> AbstractContextManager[Any]:
+    def clipped(self: queries.Events, length: Length) -> Any:
+        return _clipped(self, Length(length.norm, length.top << 4, length.bits))
+
+    return swapped(queries.Events, "clipped", clipped)
+
+
+_clipped = queries.Events.clipped
+_weight_curve = queries.Events.weight_curve
+
+
+def _uncapped() -> AbstractContextManager[Any]:
+    def curve(self: queries.Events, candidates: Sequence[Length], cap: int, bits: int) -> Any:
+        return _weight_curve(self, candidates, 1 << 40, bits)
+
+    return swapped(queries.Events, "weight_curve", curve)
+
+
+def _as_if_added() -> AbstractContextManager[Any]:
+    def of_one_way(norm: Norm, n_groups: int, _neighbours: Neighbours) -> Any:
+        return unit_sensitivity(norm, n_groups, Neighbours.ADD_REMOVE)
+
+    return swapped(known, "unit_sensitivity", of_one_way)
+
+
+TRIAL = Trial(
+    "count_events",
+    (
+        Case("as shipped", _as_shipped, is_mutant=False),
+        Case(
+            "users clipped at sixteen times the bound",
+            lambda _effort: _grey(_unclipped, "gaussian", Neighbours.ADD_REMOVE, HEAVY),
+        ),
+        Case(
+            "ratios without a cap",
+            lambda _effort: _grey(_uncapped, "gaussian", Neighbours.ADD_REMOVE, MANY),
+        ),
+        Case(
+            "Gaussian noise for add-remove where users are replaced",
+            lambda _effort: _grey(_as_if_added, "gaussian", Neighbours.REPLACE, HEAVY),
+        ),
+        Case(
+            "Laplace noise for add-remove where users are replaced",
+            lambda _effort: _grey(_as_if_added, "laplace", Neighbours.REPLACE, HEAVY),
+        ),
+    ),
+)
