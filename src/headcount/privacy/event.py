@@ -61,6 +61,19 @@ class GaussianThreshold:
 
 
 @dataclass(frozen=True, slots=True)
+class LaplaceThreshold:
+    """Laplace noise on the groups that were found, of which only large ones leave.
+
+    ``delta`` bounds the chance that any group known through one user alone leaves.
+    """
+
+    kind: ClassVar[str] = "laplace-threshold"
+    l1: Fraction
+    scale: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Filtered:
     """Steps chosen one after the other under a filter that stops before ``rho`` and ``delta``."""
 
@@ -77,11 +90,27 @@ class Composed:
     events: tuple[Event, ...]
 
 
-Event = GaussianNoise | LaplaceNoise | Selection | GaussianThreshold | Filtered | Composed
+Event = (
+    GaussianNoise
+    | LaplaceNoise
+    | Selection
+    | GaussianThreshold
+    | LaplaceThreshold
+    | Filtered
+    | Composed
+)
 
 _KINDS: dict[str, type[Any]] = {
     cls.kind: cls
-    for cls in (GaussianNoise, LaplaceNoise, Selection, GaussianThreshold, Filtered, Composed)
+    for cls in (
+        GaussianNoise,
+        LaplaceNoise,
+        Selection,
+        GaussianThreshold,
+        LaplaceThreshold,
+        Filtered,
+        Composed,
+    )
 }
 
 
