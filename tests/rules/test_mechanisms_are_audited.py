@@ -18,6 +18,7 @@ NOT_A_MECHANISM = {
     "equal_error_public",
     "equal_error_queries",
     "equal_error_run",
+    "norm_threshold",
 }
 
 

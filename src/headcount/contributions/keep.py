@@ -23,9 +23,17 @@ def groups_per_user(pairs: Any) -> Any:
 
 
 def kept_of_heavy(
-    grouped: Grouped, pairs: Any, heavy_users: Any, max_groups: int, key: bytes
+    grouped: Grouped,
+    pairs: Any,
+    heavy_users: Any,
+    max_groups: int,
+    key: bytes,
+    number: str | None = None,
 ) -> Any:
-    """The kept pairs of users in more than ``max_groups`` groups; only theirs are ever sorted."""
+    """The kept pairs of users in more than ``max_groups`` groups; only theirs are ever sorted.
+
+    With the ``number`` of a row within its pair, rows are kept in the same way [S1].
+    """
     import ibis
 
     engine = grouped.table.engine
@@ -38,18 +46,20 @@ def kept_of_heavy(
             ]
         )
     else:
-        texts = grouped.relation.select(INDEX, TEXT)
-        heavy = heavy.inner_join(texts, INDEX)
+        heavy = heavy.inner_join(grouped.relation.select(INDEX, TEXT), INDEX)
         group_text = heavy[TEXT]
     user_kind = grouped.table.columns[grouped.table.user]
-    message = _joined(
-        [ibis.literal(key.hex() + "|"), encoded_column(heavy[USER], user_kind), group_text]
-    )
+    texts = [ibis.literal(key.hex() + "|"), encoded_column(heavy[USER], user_kind), group_text]
+    if number is not None:
+        texts += [ibis.literal("#"), heavy[number].cast("string")]
+    message = _joined(texts)
     ordered = heavy.mutate(**{ORDER: engine.hash_order(message)})
     if grouped.listed is None:
         ties = [engine.sort_key(ordered[column]) for column in grouped.columns]
     else:
         ties = [ordered[INDEX]]
+    if number is not None:
+        ties.append(ordered[number])
     window = ibis.window(
         group_by=ordered[USER],
         order_by=[ordered[ORDER], *(ibis.asc(tie, nulls_first=False) for tie in ties)],

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_GROUPS = 1 << 20
 LATTICE_BITS = 20
+DISCOVERY = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
 MIN_RHO = Fraction(1, 10**5)
 
 
@@ -98,10 +99,14 @@ class EqualError:
         """What each stage may cost."""
         return Shares.of(self.limit, is_profiled=self.profile is not None)
 
+    @property
+    def bounds(self) -> Bounds:
+        """What one user may weigh when groups are discovered."""
+        return DISCOVERY
+
     def threshold(self, rho: Fraction) -> GaussianThreshold:
         """The discovery of groups at this cost, and all of delta."""
-        bounds = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
-        return GaussianThreshold.calibrate(bounds, Zcdp(rho, self.limit.delta))
+        return GaussianThreshold.calibrate(DISCOVERY, Zcdp(rho, self.limit.delta))
 
     def branch(self, crowd: Crowd) -> str:
         """The method that suits these users; a function of published numbers."""

@@ -95,7 +95,7 @@ class Run:
         threshold = self.plan.threshold(rho)
         self.budget.charge(cost(threshold.event))
         noisy_totals = self.pairs.discover(
-            threshold.bounds, lambda true_totals: threshold.draw(true_totals, self.entropy)
+            self.plan.bounds, lambda true_totals: threshold.draw(true_totals, self.entropy)
         )
         order = np.argsort(-noisy_totals, kind="stable")
         scale = threshold.bounds.scale

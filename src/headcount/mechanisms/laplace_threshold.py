@@ -127,6 +127,12 @@ class LaplaceThreshold:
         threshold = threshold_for(max_rows, scale, spend.delta)
         return cls(max_rows, scale, threshold, spend.delta, neighbours)
 
+    def with_rows(self, max_rows: int) -> LaplaceThreshold:
+        """The same release for another bound, at the same cost, exactly."""
+        scale = self.scale / self.max_rows * max_rows
+        threshold = threshold_for(max_rows, scale, self.delta)
+        return LaplaceThreshold(max_rows, scale, threshold, self.delta, self.neighbours)
+
     @property
     def l1(self) -> int:
         """How far two neighbouring tables are apart: [P4] two users where one is replaced."""

@@ -101,6 +101,10 @@ class NormBounds:
         """How many lattice units make one row: ``2**lattice_bits``."""
         return 1 << self.lattice_bits
 
+    def weight(self, n_groups: int) -> int:
+        """What a user adds to each of so many groups who splits the norm equally, rounded down."""
+        return math.isqrt(self.max_norm**2 // n_groups)
+
     def sensitivity(self) -> Sensitivity:
         """What one user can move the tally by, in lattice units."""
         return Sensitivity(

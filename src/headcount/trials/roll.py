@@ -13,12 +13,15 @@ MECHANISMS = (
     "gaussian",
     "laplace",
     "gaussian_threshold",
+    "laplace_threshold",
+    "bound_choice",
     "private_count_release",
     "equal_error_size",
     "equal_error",
     "clip_choice",
     "count_users",
     "count_events",
+    "count_events_found",
 )
 
 

@@ -1,0 +1,243 @@
+"""``count_events`` for groups that are found in the data: choose the bound, then count rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from headcount.contributions.bound_losses import CandidateBounds, bound_losses
+from headcount.contributions.clip import N_ROWS, Limits, clip_l2, rows_per_group
+from headcount.contributions.store import Store
+from headcount.contributions.groups import group_rows
+from headcount.contributions.sample import rows_of_pairs, sample_rows
+from headcount.contributions.tally import Tally
+from headcount.errors import UsageError
+from headcount.mechanisms.bound_choice import BoundChoice
+from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+from headcount.mechanisms.laplace_threshold import LaplaceThreshold
+from headcount.privacy.bounds import NormBounds
+from headcount.privacy.event import Composed
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.release import Release
+from headcount.releases.rows import found, largest, with_error_bars
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
+
+METHODS = ("auto", "gaussian", "laplace", "equal")
+CHOICE_SHARE = Fraction(1, 20)
+MIN_RHO = Fraction(1, 10**5)
+MAX_GROUPS = 1 << 13
+MAX_ROWS = 1 << 19
+MAX_RATIO = 8
+MAX_BOUND = 1 << 17
+GROWTH = 1.25
+LATTICE_BITS = 12
+BAR = "low to high covers the noise, not what the bound leaves out of the count"
+HOW = {
+    "gaussian": "Gaussian noise and a threshold on the groups that are found; a user's rows are "
+    "shortened to an l2 norm that is chosen privately",
+    "laplace": "Laplace noise and a threshold on the groups that are found; of each user a number "
+    "of rows is sampled that is chosen privately",
+}
+NOTHING_LEFT = "No noisy count was above its threshold: noise exceeds signal. Spend more."
+
+
+def candidate_bounds() -> tuple[int, ...]:
+    """Bounds to choose from: one to ``MAX_BOUND``, each about a quarter more than the one before.
+
+    They are public, and one that nobody reaches costs nothing but the logarithm of their number.
+    """
+    bounds = [1]
+    while bounds[-1] < MAX_BOUND:
+        bounds.append(min(MAX_BOUND, max(bounds[-1] + 1, round(bounds[-1] * GROWTH))))
+    return tuple(bounds)
+
+
+def plan_found_events(
+    dataset: Dataset,
+    by: Any,
+    rules: tuple[str, ...],
+    limit: Zcdp,
+    *,
+    within: float | None = None,
+    top: int | None = None,
+    method: str = "auto",
+) -> Plan:
+    """Plan counts of rows in groups that are found, from public facts and the spend alone."""
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    if within is not None or method == "equal":
+        from headcount.releases.count_events_equal import plan_equal_events
+
+        if method not in ("auto", "equal"):
+            raise UsageError(f"method={method!r} has no target; leave within= out.")
+        return plan_equal_events(dataset, by, rules, limit, within, top)
+    if limit.rho < MIN_RHO:
+        raise UsageError(
+            f"Counts of rows in groups that are found need a rho of at least {float(MIN_RHO):g}, "
+            f"not {float(limit.rho):.3g}. Nothing was charged. Spend more."
+        )
+    account = dataset.account
+    noises = _noises(limit, account.neighbours)
+    chosen, why = _method(method, noises, account.neighbours)
+    choice = BoundChoice.calibrate(Zcdp(limit.rho * CHOICE_SHARE))
+    count = _FoundEvents(dataset, account, by, rules, chosen, why, choice, noises[chosen], top)
+    return planned(
+        dataset,
+        account,
+        count.event,
+        count.read_and_draw,
+        verb="count_events",
+        by=by,
+        arguments=(("method", chosen), ("top", top)),
+        title="count events",
+        method=HOW[chosen],
+        details=count.details(),
+        neighbours=account.neighbours,
+    )
+
+
+Noise = GaussianThreshold | LaplaceThreshold
+
+
+def _noises(limit: Zcdp, neighbours: Neighbours) -> dict[str, Noise]:
+    """Both ways to add noise, for a bound of one row; every other bound is a multiple of it."""
+    rest = Zcdp(limit.rho * (1 - CHOICE_SHARE), limit.delta)
+    noises: dict[str, Noise] = {"laplace": LaplaceThreshold.calibrate(1, rest, neighbours)}
+    if neighbours is Neighbours.ADD_REMOVE:
+        noises["gaussian"] = GaussianThreshold.calibrate(NormBounds(MAX_GROUPS, 1), rest)
+    return noises
+
+
+def _method(asked: str, noises: dict[str, Noise], neighbours: Neighbours) -> tuple[str, str]:
+    """A norm is never above the number of rows, so Gaussian noise loses only by its amount."""
+    if neighbours is Neighbours.REPLACE:
+        if asked == "gaussian":
+            raise UsageError(
+                "method='gaussian' is for add-remove accounts, and this one is replace. Use "
+                "method='laplace'. Nothing was charged."
+            )
+        return "laplace", "the account is for replacement, where this is the one with a proof"
+    gaussian, laplace = noises["gaussian"], noises["laplace"]
+    if asked != "auto":
+        return asked, "as asked"
+    says = (
+        f"for a bound of one row, Gaussian noise has sd {gaussian.sd:.3g} and lets groups of about "
+        f"{_least(gaussian):.3g} rows out, Laplace noise {laplace.sd:.3g} and {_least(laplace):.3g}"
+    )
+    better = laplace.sd < gaussian.sd and _least(laplace) < _least(gaussian)
+    return ("laplace" if better else "gaussian"), says
+
+
+def _least(noise: Noise) -> float:
+    """The threshold of a bound of one row."""
+    if isinstance(noise, LaplaceThreshold):
+        return float(noise.threshold)
+    return noise.with_norm(1, LATTICE_BITS).threshold / (1 << LATTICE_BITS)
+
+
+def _scaled(noise: Noise, bound: int, lattice_bits: int = 0) -> Noise:
+    if isinstance(noise, GaussianThreshold):
+        return noise.with_norm(bound, lattice_bits)
+    return noise.with_rows(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundEvents:
+    """One planned count: how to read it, draw it, and describe it."""
+
+    dataset: Dataset
+    account: Account
+    by: Any
+    rules: tuple[str, ...]
+    method: str
+    why: str
+    choice: BoundChoice
+    noise: Noise
+    top: int | None
+
+    @property
+    def event(self) -> Composed:
+        """The choice, then the noise; neither depends on which bound is chosen."""
+        return Composed((self.choice.event, self.noise.event))
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        least = _least(self.noise)
+        per_row = f"sd {self.noise.sd:.3g} rows for every row of the bound"
+        top = () if self.top is None else (("top", f"the {self.top:,} largest of these"),)
+        return (
+            ("groups", f"found in the data; released above about {least:.3g} times the bound"),
+            *top,
+            ("bound", f"chosen privately from 1 to {MAX_BOUND:,}, for {CHOICE_SHARE} of the rho"),
+            ("noise", f"discrete {self.method.capitalize()}, {per_row}"),
+            ("why", self.why),
+            ("error bar", BAR),
+            ("rules", " ".join(self.rules)),
+        )
+
+    def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
+        progress("choosing the bound")
+        bound = self._choose(key)
+        progress("counting")
+        if isinstance(self.noise, GaussianThreshold):
+            mechanism: Noise = self.noise.with_norm(bound, LATTICE_BITS)
+            limits = Limits(MAX_ROWS, MAX_GROUPS, LATTICE_BITS)
+            contributions = clip_l2(
+                self.dataset.table, self.by, limits, max_l2_squared=bound**2, key=key
+            )
+            bounds = str(self.noise.with_norm(bound, LATTICE_BITS).bounds)
+        else:
+            mechanism = self.noise.with_rows(bound)
+            contributions = sample_rows(self.dataset.table, self.by, bound, key=key)
+            bounds = f"at most {bound:,} rows of each user are kept, sampled from all their rows"
+        scale = 1 << contributions.lattice_bits
+        groups, noisy_totals = largest(*found(Tally(contributions), mechanism), self.top)
+        half_width = mechanism.error_bound(CONFIDENCE)
+        rows = with_error_bars(groups, noisy_totals, scale, mechanism.sd, half_width)
+        nothing = () if rows.num_rows else (NOTHING_LEFT,)
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.event,
+            verb="count_events",
+            method=HOW[self.method],
+            bounds=bounds,
+            noise=f"discrete {self.method.capitalize()}, sd {mechanism.sd / scale:.3g} rows: "
+            f"{CONFIDENCE:.0%} of counts move by less than {half_width / scale:.3g}",
+            entry=entry,
+            notes=(
+                *nothing,
+                f"Method {self.method!r}: {self.why}.",
+                f"Groups are released above {mechanism.threshold / scale:,.4g} noisy rows.",
+                BAR + ".",
+                *self.rules,
+            ),
+            neighbours=self.account.neighbours,
+        )
+        return Release(rows, facts)
+
+    def _choose(self, key: bytes) -> int:
+        """One of the candidates, by what each would lose; paid for by the choice."""
+        bounds = candidate_bounds()
+        is_norm = isinstance(self.noise, GaussianThreshold)
+        candidates = CandidateBounds(
+            bounds,
+            tuple(_scaled(self.noise, bound).threshold for bound in bounds),
+            MAX_RATIO if is_norm else None,
+        )
+        grouped = group_rows(self.dataset.table, self.by)
+        if is_norm:
+            values = rows_per_group(grouped, Limits(MAX_ROWS, MAX_GROUPS), key)
+        else:
+            values = rows_of_pairs(grouped)
+        with Store(self.dataset.table.engine) as store:
+            kept = store.keep(values)
+            true_losses = bound_losses(store, kept, grouped.columns, N_ROWS, candidates)
+        return bounds[self.choice.draw(true_losses, candidates.sensitivities)]
