@@ -11,9 +11,9 @@ import pyarrow as pa
 from headcount.contributions import Limits
 from headcount.contributions.bound_losses import CandidateBounds, bound_losses
 from headcount.contributions.clip import N_ROWS, rows_per_group
-from headcount.contributions.store import Store
 from headcount.contributions.groups import group_rows
 from headcount.contributions.sample import rows_of_pairs, sample_rows
+from headcount.contributions.store import Store
 
 BOUNDS = (1, 2, 5, 9, 30, 1000)
 THRESHOLDS = (9, 20, 61, 118, 333, 4000)

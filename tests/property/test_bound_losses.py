@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from headcount.contributions.bound_losses import UNIT, CandidateBounds, bound_losses
 from headcount.contributions.clip import N_ROWS
-from headcount.contributions.store import Store
 from headcount.contributions.groups import group_rows
 from headcount.contributions.sample import rows_of_pairs
+from headcount.contributions.store import Store
 from headcount.tables import open_table
 
 SCHEMA = pa.schema({"user": pa.string(), "group": pa.int64()})

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from headcount.contributions.arithmetic import floor_ratio
-from headcount.contributions.store import Store
 from headcount.contributions.groups import USER
+from headcount.contributions.store import Store
 from headcount.tables.engine import cast_always, double
 
 UNIT_BITS = 20

@@ -61,6 +61,8 @@ class EqualError:
     method: str = "auto"
     top: int | None = None
     profile: Profile | None = None
+    max_value: int = 1
+    """How many rows of a user count in one group; with 1, users are counted."""
 
     @classmethod
     def calibrate(
@@ -71,6 +73,7 @@ class EqualError:
         *,
         top: int | None = None,
         profile: Profile | None = None,
+        max_value: int = 1,
     ) -> EqualError:
         """Spend all of ``spend`` on counts of relative error ``within``, of ``top`` groups at most.
 
@@ -87,7 +90,7 @@ class EqualError:
                 f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or use "
                 "method='peel'."
             )
-        return cls(spend, within, method, top, profile)
+        return cls(spend, within, method, top, profile, max_value)
 
     @property
     def event(self) -> Filtered:

@@ -80,14 +80,21 @@ class Run:
         shares = self.plan.shares
         if self.plan.profile is None:
             self.progress("profiling users")
-            noisy_users, sd = self.noisy(ONE_CELL, shares.profile, self.pairs.users_per_cell)
-            crowd = Crowd.of(noisy_users, sd)
+            crowd = self.profiled(shares.profile)
         else:
             crowd = self.plan.profile.crowd
         branch = self.plan.branch(crowd)
         if branch == "single":
             return self.single(shares.after_profile, crowd)
         return self.peel(shares.after_profile) if branch == "peel" else self.equal(shares, crowd)
+
+    def profiled(self, rho: Fraction) -> Crowd:
+        """Users by their groups; where rows are counted, half the cost is for users by rows."""
+        if self.plan.max_value == 1:
+            return Crowd.of(*self.noisy(ONE_CELL, rho, self.pairs.users_per_cell))
+        crowd = Crowd.of(*self.noisy(ONE_CELL, rho / 2, self.pairs.users_per_cell))
+        rows = Crowd.of(*self.noisy(ONE_CELL, rho / 2, self.pairs.users_per_rows_cell))
+        return crowd.with_rows(rows)
 
     def discovered(self, rho: Fraction) -> tuple[Positions, Floats, float]:
         """Groups by falling noisy weight, those weights, and the noise of each."""
@@ -174,7 +181,9 @@ class Run:
         Losses are capped per user: low, which tells sizes finely apart, and high, which sees how
         much a few heavy users really lose. The high one says how far the fine choice may go.
         """
-        candidates = Candidates.of(guess, by_guess, self.plan.within, shares.measure)
+        candidates = Candidates.of(
+            guess, by_guess, self.plan.within, shares.measure, self.plan.max_value
+        )
         guard = SizeChoice.calibrate(Zcdp(shares.guard), public.GUARD_PRIOR)
         choice = SizeChoice.calibrate(Zcdp(shares.pick), public.PRIOR)
         self.budget.charge(cost(guard.event))
@@ -238,7 +247,7 @@ class Run:
 
         [P2] users are clipped where noise of sd 1 costs ``rho``, so weights are precisions.
         """
-        integers, unit = public.as_integers(weights)
+        integers, unit = public.as_integers(weights, self.plan.max_value)
         clip = public.whole(2 * float(rho) * unit**2)
         totals, sd = self.noisy(
             _in_l2(clip << 2 * VALUE_BITS, len(index)),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.bound_losses import CandidateBounds, bound_losses
 from headcount.contributions.clip import N_ROWS, Limits, clip_l2, rows_per_group
-from headcount.contributions.store import Store
 from headcount.contributions.groups import group_rows
 from headcount.contributions.sample import rows_of_pairs, sample_rows
+from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
 from headcount.mechanisms.bound_choice import BoundChoice
@@ -20,6 +20,7 @@ from headcount.privacy.bounds import NormBounds
 from headcount.privacy.event import Composed
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.rows import found, largest, with_error_bars
@@ -39,6 +40,8 @@ MAX_RATIO = 8
 MAX_BOUND = 1 << 17
 GROWTH = 1.25
 LATTICE_BITS = 12
+MAX_VALUE = 1 << 12
+WITHIN = 0.10
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 HOW = {
     "gaussian": "Gaussian noise and a threshold on the groups that are found; a user's rows are "
@@ -74,11 +77,7 @@ def plan_found_events(
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
     if within is not None or method == "equal":
-        from headcount.releases.count_events_equal import plan_equal_events
-
-        if method not in ("auto", "equal"):
-            raise UsageError(f"method={method!r} has no target; leave within= out.")
-        return plan_equal_events(dataset, by, rules, limit, within, top)
+        return _plan_within(dataset, by, rules, limit, within, top, method)
     if limit.rho < MIN_RHO:
         raise UsageError(
             f"Counts of rows in groups that are found need a rho of at least {float(MIN_RHO):g}, "
@@ -101,6 +100,38 @@ def plan_found_events(
         method=HOW[chosen],
         details=count.details(),
         neighbours=account.neighbours,
+    )
+
+
+def _plan_within(
+    dataset: Dataset,
+    by: Any,
+    rules: tuple[str, ...],
+    limit: Zcdp,
+    within: float | None,
+    top: int | None,
+    method: str,
+) -> Plan:
+    """Equal relative error, as for users, with a user's rows in a group for weights."""
+    if method not in ("auto", "equal"):
+        raise UsageError(f"method={method!r} has no target; leave within= out.")
+    if dataset.account.neighbours is Neighbours.REPLACE:
+        raise UsageError(
+            "within= is for add-remove accounts, and this one is replace. Leave within= out. "
+            "Nothing was charged."
+        )
+    target = WITHIN if within is None else within
+    capped = f"Of one user at most {MAX_VALUE:,} rows count in one group."
+    return plan_equal(
+        dataset,
+        by,
+        (*rules, capped),
+        limit,
+        target,
+        "equal",
+        groups=None,
+        top=top,
+        max_value=MAX_VALUE,
     )
 
 
