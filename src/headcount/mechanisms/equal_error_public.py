@@ -34,6 +34,9 @@ FEW_OF, SECOND_BEST_MISS = 4, 1 / 3
 ROW_TO_ROW = 0.6  # how unequal the rows of one class lose, as a share of what they lose
 PRIOR = 2.0  # log-odds by which each next larger candidate is preferred
 USER_CAP, GUARD_CAP, BIAS_CAP = 0.3, 1.0, 0.5
+BIAS_ROWS = 300
+# A few users have very many rows, so what they lose is measured to farther out, over more rows.
+EVENT_BIAS_CAP, EVENT_BIAS_ROWS = 2.0, 900
 GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
 N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
 SINGLE_LOSS = 0.02

@@ -218,9 +218,12 @@ class Run:
         mean = (first * first_w**2 + second * second_w**2) / precision
 
         self.progress("measuring what clipping left out")
-        classes = public.classes_of(len(index), 300, 8)
+        counts_users = self.plan.max_value == 1
+        cap = public.BIAS_CAP if counts_users else public.EVENT_BIAS_CAP
+        rows_each = public.BIAS_ROWS if counts_users else public.EVENT_BIAS_ROWS
+        classes = public.classes_of(len(index), rows_each, 8)
         n_each = np.bincount(classes)
-        norm = public.BIAS_CAP * tau * math.sqrt(2 * shares.measure)
+        norm = cap * tau * math.sqrt(2 * shares.measure)
         unit = CLASS_NORM / norm
         per_row = unit / (precision * better * np.sqrt(n_each)[classes])
         lost_shares = (
