@@ -244,7 +244,7 @@ TRIAL = Trial(
         Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
         Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
         Case("no norm on class totals", _examined(no_norm, EVERY[:1])),
-        Case("rows forgotten in the norm", _examined(no_values, EVERY[:1], USERS_AND_ROWS[1:])),
+        Case("rows forgotten in the norm", _examined(no_values, EVERY[1:2], USERS_AND_ROWS[1:])),
         Case("whole weights in discovery", _examined(whole_weights, EVERY[:1])),
         Case("a bias query that is not charged", _examined(free_bias, EVERY[:1])),
     ),
