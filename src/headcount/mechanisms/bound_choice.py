@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 EPSILON_BITS = 40
 SCORE_BITS = 16
 MAX_SCORE = 1 << 62
-MISS = 0.05
-"""The chance, roughly, of a choice worse than the mechanism allows for."""
+MISS = 1 / 2000
+"""The chance, roughly, of a choice that is of no use: candidates that are far too large differ from
+the best one by little in units of their own sensitivity, and only the handicap keeps them away."""
 
 
 @dataclass(frozen=True, slots=True)

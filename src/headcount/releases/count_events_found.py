@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from headcount.contributions.bound_losses import CandidateBounds, bound_losses
 from headcount.contributions.clip import N_ROWS, Limits, clip_l2, rows_per_group
 from headcount.contributions.groups import group_rows
+from headcount.contributions.lost_rows import UNIT_BITS, lost_and_kept
 from headcount.contributions.sample import rows_of_pairs, sample_rows
 from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
 from headcount.mechanisms.bound_choice import BoundChoice
+from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.mechanisms.laplace_threshold import LaplaceThreshold
 from headcount.privacy.bounds import NormBounds
 from headcount.privacy.event import Composed
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
@@ -32,7 +38,11 @@ if TYPE_CHECKING:
     from headcount.releases.run import Progress
 
 METHODS = ("auto", "gaussian", "laplace", "equal")
-CHOICE_SHARE = Fraction(1, 20)
+CHOICE_SHARE, LOST_SHARE = Fraction(1, 20), Fraction(1, 50)
+LOST_CAP = 16
+"""What one user loses or keeps is measured up to so many bounds."""
+
+ROW_TO_ROW = 0.6
 MIN_RHO = Fraction(1, 10**5)
 MAX_GROUPS = 1 << 13
 MAX_ROWS = 1 << 19
@@ -42,7 +52,8 @@ GROWTH = 1.25
 LATTICE_BITS = 12
 MAX_VALUE = 1 << 12
 WITHIN = 0.10
-BAR = "low to high covers the noise, not what the bound leaves out of the count"
+BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
+SPREAD = "What the bound leaves out is given back to all rows by the same share."
 HOW = {
     "gaussian": "Gaussian noise and a threshold on the groups that are found; a user's rows are "
     "shortened to an l2 norm that is chosen privately",
@@ -87,7 +98,12 @@ def plan_found_events(
     noises = _noises(limit, account.neighbours)
     chosen, why = _method(method, noises, account.neighbours)
     choice = BoundChoice.calibrate(Zcdp(limit.rho * CHOICE_SHARE))
-    count = _FoundEvents(dataset, account, by, rules, chosen, why, choice, noises[chosen], top)
+    one = Fraction(1)
+    # Two numbers, each raised by 0 to 1: replacing a user moves them no further than adding one.
+    two = Sensitivity(2, 2 * one, 2 * one, one, account.neighbours)
+    lost = Gaussian.calibrate(two, Zcdp(limit.rho * LOST_SHARE))
+    noise = noises[chosen]
+    count = _FoundEvents(dataset, account, by, rules, chosen, why, choice, lost, noise, top)
     return planned(
         dataset,
         account,
@@ -140,7 +156,7 @@ Noise = GaussianThreshold | LaplaceThreshold
 
 def _noises(limit: Zcdp, neighbours: Neighbours) -> dict[str, Noise]:
     """Both ways to add noise, for a bound of one row; every other bound is a multiple of it."""
-    rest = Zcdp(limit.rho * (1 - CHOICE_SHARE), limit.delta)
+    rest = Zcdp(limit.rho * (1 - CHOICE_SHARE - LOST_SHARE), limit.delta)
     noises: dict[str, Noise] = {"laplace": LaplaceThreshold.calibrate(1, rest, neighbours)}
     if neighbours is Neighbours.ADD_REMOVE:
         noises["gaussian"] = GaussianThreshold.calibrate(NormBounds(MAX_GROUPS, 1), rest)
@@ -191,13 +207,14 @@ class _FoundEvents:
     method: str
     why: str
     choice: BoundChoice
+    lost: Gaussian
     noise: Noise
     top: int | None
 
     @property
     def event(self) -> Composed:
-        """The choice, then the noise; neither depends on which bound is chosen."""
-        return Composed((self.choice.event, self.noise.event))
+        """The choice, the bias, then the noise; none depends on which bound is chosen."""
+        return Composed((self.choice.event, self.lost.event, self.noise.event))
 
     def details(self) -> tuple[tuple[str, str], ...]:
         least = _least(self.noise)
@@ -209,13 +226,17 @@ class _FoundEvents:
             ("bound", f"chosen privately from 1 to {MAX_BOUND:,}, for {CHOICE_SHARE} of the rho"),
             ("noise", f"discrete {self.method.capitalize()}, {per_row}"),
             ("why", self.why),
-            ("error bar", BAR),
+            ("error bar", f"{BAR}, for {LOST_SHARE} of the rho"),
             ("rules", " ".join(self.rules)),
         )
 
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
-        progress("choosing the bound")
-        bound = self._choose(key)
+        with Store(self.dataset.table.engine) as store:
+            progress("choosing the bound")
+            values = store.keep(self._values(key))
+            bound = self._choose(store, values)
+            progress("measuring what the bound leaves out")
+            share, share_sd = self._left_out(store, values, bound)
         progress("counting")
         if isinstance(self.noise, GaussianThreshold):
             mechanism: Noise = self.noise.with_norm(bound, LATTICE_BITS)
@@ -231,7 +252,11 @@ class _FoundEvents:
         scale = 1 << contributions.lattice_bits
         groups, noisy_totals = largest(*found(Tally(contributions), mechanism), self.top)
         half_width = mechanism.error_bound(CONFIDENCE)
-        rows = with_error_bars(groups, noisy_totals, scale, mechanism.sd, half_width)
+        counts = noisy_totals / scale * (1 + share)
+        unsure = np.abs(counts) * math.hypot(ROW_TO_ROW * share, share_sd)
+        sds = np.hypot(mechanism.sd / scale * (1 + share), unsure)
+        widths = np.hypot(half_width / scale * (1 + share), 1.96 * unsure)
+        rows = with_error_bars(groups, counts, 1, sds, widths)
         nothing = () if rows.num_rows else (NOTHING_LEFT,)
         facts = facts_of(
             self.dataset,
@@ -247,6 +272,7 @@ class _FoundEvents:
                 *nothing,
                 f"Method {self.method!r}: {self.why}.",
                 f"Groups are released above {mechanism.threshold / scale:,.4g} noisy rows.",
+                f"The bound leaves out about {share:.1%} of what it keeps. {SPREAD}",
                 BAR + ".",
                 *self.rules,
             ),
@@ -254,21 +280,35 @@ class _FoundEvents:
         )
         return Release(rows, facts)
 
-    def _choose(self, key: bytes) -> int:
+    @property
+    def is_norm(self) -> bool:
+        return isinstance(self.noise, GaussianThreshold)
+
+    def _values(self, key: bytes) -> Any:
+        """The number of rows of each user in each group, as the bound will find them."""
+        grouped = group_rows(self.dataset.table, self.by)
+        if self.is_norm:
+            return rows_per_group(grouped, Limits(MAX_ROWS, MAX_GROUPS), key)
+        return rows_of_pairs(grouped)
+
+    def _left_out(self, store: Store, values: Any, bound: int) -> tuple[float, float]:
+        """What is lost as a share of what is kept, and how sure that is."""
+        cap = LOST_CAP * bound
+        true_parts = lost_and_kept(store, values, N_ROWS, bound, by_norm=self.is_norm, cap=cap)
+        lost = self.lost.times(1 << UNIT_BITS)
+        noisy_lost, noisy_kept = lost.draw(true_parts).tolist()
+        kept = max(float(noisy_kept), lost.sd)
+        share = min(1.0, max(0.0, noisy_lost / kept))
+        return share, lost.sd / kept * math.hypot(1, share)
+
+    def _choose(self, store: Store, values: Any) -> int:
         """One of the candidates, by what each would lose; paid for by the choice."""
         bounds = candidate_bounds()
-        is_norm = isinstance(self.noise, GaussianThreshold)
         candidates = CandidateBounds(
             bounds,
             tuple(_scaled(self.noise, bound).threshold for bound in bounds),
-            MAX_RATIO if is_norm else None,
+            MAX_RATIO if self.is_norm else None,
         )
-        grouped = group_rows(self.dataset.table, self.by)
-        if is_norm:
-            values = rows_per_group(grouped, Limits(MAX_ROWS, MAX_GROUPS), key)
-        else:
-            values = rows_of_pairs(grouped)
-        with Store(self.dataset.table.engine) as store:
-            kept = store.keep(values)
-            true_losses = bound_losses(store, kept, grouped.columns, N_ROWS, candidates)
+        columns = [name for name in values.columns if name.startswith("hc_group_")]
+        true_losses = bound_losses(store, values, columns, N_ROWS, candidates)
         return bounds[self.choice.draw(true_losses, candidates.sensitivities)]

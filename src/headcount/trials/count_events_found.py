@@ -22,6 +22,7 @@ from headcount.contributions import bound_losses as losses_module
 from headcount.contributions.bounded import VALUE
 from headcount.contributions.clip import clip_l2
 from headcount.contributions.groups import group_rows
+from headcount.contributions.lost_rows import UNIT_BITS
 from headcount.contributions.sample import rows_of_pairs, sample_rows
 from headcount.ledger.ledger import Ledger
 from headcount.mechanisms import bound_choice, laplace_threshold
@@ -40,6 +41,9 @@ from headcount.trials.trial import Case, Effort, Trial
 Swap = Callable[[], AbstractContextManager[Any]]
 CANDIDATE = 3
 """Which candidate is taken: a bound of 4 rows, or a norm of 4."""
+
+GIVEN_BACK = 1 + 1 / 2
+"""The recorder says 1 for the rows that are lost and 2 for those that are kept."""
 
 LONG = tuple((VICTIM, f"{MARK}-{j}", 1 + j % 9) for j in range(300))
 WIDE = tuple((VICTIM, f"{MARK}-{j}", 1) for j in range(5000))
@@ -78,7 +82,7 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
     work: Any = plan.work.read_and_draw
     count = work.__self__
     bound = module.candidate_bounds()[CANDIDATE]
-    declared = [_choice(count), _noise(count.noise, bound)]
+    declared = [_choice(count), _lost(count), _noise(count.noise, bound)]
     (settings, scores) = recorder.selections[0]
     seen: dict[Any, int] = {}
     true_values = recorder.true_values
@@ -87,9 +91,14 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
     for group, noisy in zip(
         table.column(GROUP).to_pylist(), table.column("count").to_pylist(), strict=True
     ):
-        seen[group] = true_values[round(noisy * scale / STEP) - 1]
-    noise = recorder.noise[0][0] if recorder.noise else declared[1].settings
-    calls = (Call(settings, dict(enumerate(scores))), Call(noise, seen))
+        seen[group] = true_values[round(noisy / GIVEN_BACK * scale / STEP) - 1]
+    lost_settings, lost = recorder.noise[0]
+    noise = recorder.noise[1][0] if len(recorder.noise) > 1 else declared[2].settings
+    calls = (
+        Call(settings, dict(enumerate(scores))),
+        Call(lost_settings, dict(enumerate(lost))),
+        Call(noise, seen),
+    )
     return Recording(calls, {"plan": str(plan), "bounds": release.facts.bounds}), declared
 
 
@@ -105,6 +114,16 @@ def _choice(count: Any) -> Declared:
     rate = count.choice.epsilon / (2 << SCORE_BITS)
     settings = {"law": "exponential mechanism", "epsilon_over_range": str(rate)}
     return Declared(settings, score_range=2 << SCORE_BITS)
+
+
+def _lost(count: Any) -> Declared:
+    lost = count.lost.times(1 << UNIT_BITS)
+    distance = lost.sensitivity
+    return Declared(
+        settings_of(DiscreteGaussian(lost.sigma_squared)),
+        l2_squared=float(distance.l2_squared),
+        linf=float(distance.linf),
+    )
 
 
 def _noise(noise: Any, bound: int) -> Declared:
@@ -184,14 +203,14 @@ def end_from_data() -> AbstractContextManager[None]:
     """Candidates that end where the largest user does."""
     shipped = module._FoundEvents._choose
 
-    def choose(count: Any, key: bytes) -> int:
+    def choose(count: Any, store: Any, values: Any) -> int:
         expr = count.dataset.table.expr
         rows = expr.group_by(count.dataset.table.user).agg(n=expr.count())
         engine: Any = count.dataset.table.engine
         largest = engine.connection.execute(rows.agg(most=rows["n"].max()))["most"][0]
         every = [bound for bound in module.candidate_bounds() if bound < largest]
         with swapped(module, "candidate_bounds", lambda: (*every, int(largest), 1 << 18)):
-            return shipped(count, key)
+            return shipped(count, store, values)
 
     return swapped(module._FoundEvents, "_choose", choose)
 
