@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
@@ -20,7 +21,9 @@ from headcount.trials.selection import chosen_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 SENSITIVITIES = (2, 4, 10, 40)
-WITHOUT_USER = (300, 290, 310, 500)
+WITHOUT_USER = (1964, 1946, 1856, 1406)
+"""At epsilon 1, handicaps included, the first is best and the others are three units behind it."""
+
 USERS = tuple(product((-1, 1), repeat=4))
 """A user moves each loss by up to its sensitivity, so two by at most the sum of theirs."""
 
@@ -111,8 +114,14 @@ class SmallestSensitivity(BoundChoice):
     __slots__ = ()
 
     def scores(self, true_losses: Sequence[int], sensitivities: Sequence[int]) -> list[int]:
-        """One sensitivity for all."""
-        return BoundChoice.scores(self, true_losses, [min(sensitivities)] * len(sensitivities))
+        """The handicaps as they are, and one sensitivity for all ratios."""
+        least, n = min(sensitivities), len(sensitivities)
+        margin = round(2 / self.epsilon * round(math.log(n / module.MISS) * 1024) / 1024)
+        handicapped = [
+            loss + margin * (distance - least)
+            for loss, distance in zip(true_losses, sensitivities, strict=True)
+        ]
+        return BoundChoice.scores(self, handicapped, [least] * n)
 
 
 def _end_from_data(_effort: Effort) -> Sequence[Finding]:
