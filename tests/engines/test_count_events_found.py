@@ -12,6 +12,7 @@ from headcount.contributions import Limits
 from headcount.contributions.bound_losses import CandidateBounds, bound_losses
 from headcount.contributions.clip import N_ROWS, rows_per_group
 from headcount.contributions.groups import group_rows
+from headcount.contributions.lost_rows import lost_and_kept
 from headcount.contributions.sample import rows_of_pairs, sample_rows
 from headcount.contributions.store import Store
 
@@ -57,5 +58,8 @@ def test_losses_agree(loader: Any, duckdb_loader: Any, key: bytes) -> None:
                 candidates = CandidateBounds(BOUNDS, THRESHOLDS, ratio)
                 kept = store.keep(values)
                 answers.append(bound_losses(store, kept, grouped.columns, N_ROWS, candidates))
-    assert answers[:2] == answers[2:]
-    assert all(len(set(part)) == len(BOUNDS) for part in answers)
+                by_norm = ratio is not None
+                both = lost_and_kept(store, kept, N_ROWS, 4, by_norm=by_norm, cap=30)
+                answers.append(both.tolist())
+    assert answers[:4] == answers[4:]
+    assert all(len(set(part)) == len(part) for part in answers)

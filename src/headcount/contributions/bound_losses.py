@@ -53,11 +53,7 @@ def bound_losses(
 
     values:  one row per user and group, with the number of rows in ``n_rows``
     """
-    value = values[n_rows]
-    norms = values.group_by(USER).agg(
-        hc_rows=cast_always(value.sum(), "int64"),
-        hc_squares=cast_always((value * value).sum(), "int64"),
-    )
+    norms = rows_and_squares(values, n_rows, squares=candidates.max_ratio is not None)
     users = (
         _by_rows(norms, candidates)
         if candidates.max_ratio is None
@@ -75,6 +71,15 @@ def bound_losses(
     )
     true_left = _kept_by_noise(store, levels, columns, candidates)
     return [LOST_WEIGHT * lost + left for lost, left in zip(true_lost, true_left, strict=True)]
+
+
+def rows_and_squares(values: Any, n_rows: str, *, squares: bool) -> Any:
+    """Each user's number of rows, and if asked the sum of squares over their groups."""
+    value = values[n_rows]
+    sums = {"hc_rows": cast_always(value.sum(), "int64")}
+    if squares:
+        sums["hc_squares"] = cast_always((value * value).sum(), "int64")
+    return values.group_by(USER).agg(**sums)
 
 
 def _by_rows(norms: Any, candidates: CandidateBounds) -> Any:

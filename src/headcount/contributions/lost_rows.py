@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headcount.contributions.groups import USER
+from headcount.contributions.bound_losses import rows_and_squares
 from headcount.tables.engine import cast_always, double
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ def lost_and_kept(
     """
     import ibis
 
-    value = values[n_rows]
-    users = values.group_by(USER).agg(
-        hc_rows=cast_always(value.sum(), "int64"),
-        hc_squares=cast_always((value * value).sum(), "int64"),
-    )
+    users = rows_and_squares(values, n_rows, squares=by_norm)
     rows = users["hc_rows"].cast("float64")
     norm = users["hc_squares"].cast("float64").sqrt() if by_norm else rows
     kept = rows * ibis.least(double(1), double(bound) / norm)

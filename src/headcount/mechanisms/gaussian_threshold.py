@@ -11,7 +11,7 @@ neighbours add or remove one user
 ========== ==================================================================================
 
 **Reference** Contribution bounding for user-level histograms (ICML 2023), Algorithm 3, with
-Gaussian noise and equal weights in place of sampled tokens.
+Gaussian noise, and equal weights or values of a bounded norm in place of sampled tokens.
 
 **Errata** The printed Algorithm 3 adds noise to the support *before* clipping: a user with very
 many groups of their own then passes the threshold far more often than delta allows (368 times at
@@ -63,7 +63,9 @@ def threshold_for(bounds: Bounds | NormBounds, sigma_squared: Fraction, delta: F
     """
     sigma = math.sqrt(sigma_squared) * (1 + 1e-12)
     if isinstance(bounds, NormBounds):
-        unit = unit_threshold(bounds.max_groups, sigma / bounds.max_norm, float(delta))
+        # Nine digits, rounded up: the same for every norm, so that the search is made once.
+        per_norm = float(f"{sigma / bounds.max_norm:.9e}") * (1 + 2e-9)
+        unit = unit_threshold(bounds.max_groups, per_norm, float(delta))
         return math.ceil(unit * bounds.max_norm * (1 + 1e-12))
     whole = min(bounds.full_groups, bounds.max_groups)
     blocks = [(whole, whole), *_blocks(whole + 1, bounds.max_groups)]

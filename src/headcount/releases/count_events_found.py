@@ -20,12 +20,19 @@ from headcount.errors import UsageError
 from headcount.mechanisms.bound_choice import BoundChoice
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
-from headcount.mechanisms.laplace_threshold import LaplaceThreshold
-from headcount.privacy.bounds import NormBounds
 from headcount.privacy.event import Composed
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.count_events_noise import (
+    LATTICE_BITS,
+    MAX_GROUPS,
+    Noise,
+    least_count,
+    noise_for,
+    noises_of,
+    scaled,
+)
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
@@ -42,14 +49,12 @@ CHOICE_SHARE, LOST_SHARE = Fraction(1, 20), Fraction(1, 50)
 LOST_CAP = 16
 """What one user loses or keeps is measured up to so many bounds."""
 
-ROW_TO_ROW = 0.6
+ROW_TO_ROW, MAX_SHARE = 0.6, 4.0
 MIN_RHO = Fraction(1, 10**5)
-MAX_GROUPS = 1 << 13
 MAX_ROWS = 1 << 19
 MAX_RATIO = 8
 MAX_BOUND = 1 << 17
 GROWTH = 1.25
-LATTICE_BITS = 12
 MAX_VALUE = 1 << 12
 WITHIN = 0.10
 BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
@@ -95,8 +100,9 @@ def plan_found_events(
             f"not {float(limit.rho):.3g}. Nothing was charged. Spend more."
         )
     account = dataset.account
-    noises = _noises(limit, account.neighbours)
-    chosen, why = _method(method, noises, account.neighbours)
+    rest = Zcdp(limit.rho * (1 - CHOICE_SHARE - LOST_SHARE), limit.delta)
+    noises = noises_of(rest, account.neighbours)
+    chosen, why = noise_for(method, noises)
     choice = BoundChoice.calibrate(Zcdp(limit.rho * CHOICE_SHARE))
     one = Fraction(1)
     # Two numbers, each raised by 0 to 1: replacing a user moves them no further than adding one.
@@ -151,51 +157,6 @@ def _plan_within(
     )
 
 
-Noise = GaussianThreshold | LaplaceThreshold
-
-
-def _noises(limit: Zcdp, neighbours: Neighbours) -> dict[str, Noise]:
-    """Both ways to add noise, for a bound of one row; every other bound is a multiple of it."""
-    rest = Zcdp(limit.rho * (1 - CHOICE_SHARE - LOST_SHARE), limit.delta)
-    noises: dict[str, Noise] = {"laplace": LaplaceThreshold.calibrate(1, rest, neighbours)}
-    if neighbours is Neighbours.ADD_REMOVE:
-        noises["gaussian"] = GaussianThreshold.calibrate(NormBounds(MAX_GROUPS, 1), rest)
-    return noises
-
-
-def _method(asked: str, noises: dict[str, Noise], neighbours: Neighbours) -> tuple[str, str]:
-    """A norm is never above the number of rows, so Gaussian noise loses only by its amount."""
-    if neighbours is Neighbours.REPLACE:
-        if asked == "gaussian":
-            raise UsageError(
-                "method='gaussian' is for add-remove accounts, and this one is replace. Use "
-                "method='laplace'. Nothing was charged."
-            )
-        return "laplace", "the account is for replacement, where this is the one with a proof"
-    gaussian, laplace = noises["gaussian"], noises["laplace"]
-    if asked != "auto":
-        return asked, "as asked"
-    says = (
-        f"for a bound of one row, Gaussian noise has sd {gaussian.sd:.3g} and lets groups of about "
-        f"{_least(gaussian):.3g} rows out, Laplace noise {laplace.sd:.3g} and {_least(laplace):.3g}"
-    )
-    better = laplace.sd < gaussian.sd and _least(laplace) < _least(gaussian)
-    return ("laplace" if better else "gaussian"), says
-
-
-def _least(noise: Noise) -> float:
-    """The threshold of a bound of one row."""
-    if isinstance(noise, LaplaceThreshold):
-        return float(noise.threshold)
-    return noise.with_norm(1, LATTICE_BITS).threshold / (1 << LATTICE_BITS)
-
-
-def _scaled(noise: Noise, bound: int, lattice_bits: int = 0) -> Noise:
-    if isinstance(noise, GaussianThreshold):
-        return noise.with_norm(bound, lattice_bits)
-    return noise.with_rows(bound)
-
-
 @dataclass(frozen=True, slots=True)
 class _FoundEvents:
     """One planned count: how to read it, draw it, and describe it."""
@@ -217,7 +178,7 @@ class _FoundEvents:
         return Composed((self.choice.event, self.lost.event, self.noise.event))
 
     def details(self) -> tuple[tuple[str, str], ...]:
-        least = _least(self.noise)
+        least = least_count(self.noise)
         per_row = f"sd {self.noise.sd:.3g} rows for every row of the bound"
         top = () if self.top is None else (("top", f"the {self.top:,} largest of these"),)
         return (
@@ -239,12 +200,13 @@ class _FoundEvents:
             share, share_sd = self._left_out(store, values, bound)
         progress("counting")
         if isinstance(self.noise, GaussianThreshold):
-            mechanism: Noise = self.noise.with_norm(bound, LATTICE_BITS)
+            gaussian = self.noise.with_norm(bound, LATTICE_BITS)
+            mechanism: Noise = gaussian
+            bounds = str(gaussian.bounds)
             limits = Limits(MAX_ROWS, MAX_GROUPS, LATTICE_BITS)
             contributions = clip_l2(
                 self.dataset.table, self.by, limits, max_l2_squared=bound**2, key=key
             )
-            bounds = str(self.noise.with_norm(bound, LATTICE_BITS).bounds)
         else:
             mechanism = self.noise.with_rows(bound)
             contributions = sample_rows(self.dataset.table, self.by, bound, key=key)
@@ -298,7 +260,7 @@ class _FoundEvents:
         lost = self.lost.times(1 << UNIT_BITS)
         noisy_lost, noisy_kept = lost.draw(true_parts).tolist()
         kept = max(float(noisy_kept), lost.sd)
-        share = min(1.0, max(0.0, noisy_lost / kept))
+        share = min(MAX_SHARE, max(0.0, noisy_lost / kept))
         return share, lost.sd / kept * math.hypot(1, share)
 
     def _choose(self, store: Store, values: Any) -> int:
@@ -306,7 +268,7 @@ class _FoundEvents:
         bounds = candidate_bounds()
         candidates = CandidateBounds(
             bounds,
-            tuple(_scaled(self.noise, bound).threshold for bound in bounds),
+            tuple(scaled(self.noise, bound).threshold for bound in bounds),
             MAX_RATIO if self.is_norm else None,
         )
         columns = [name for name in values.columns if name.startswith("hc_group_")]

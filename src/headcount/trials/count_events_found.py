@@ -33,6 +33,7 @@ from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.releases import count_events_found as module
 from headcount.releases import run
 from headcount.releases.count_events_found import plan_found_events
+from headcount.releases.count_events_noise import LATTICE_BITS
 from headcount.releases.facts import limit_for
 from headcount.trials.seam import STEP, Recorder, recorded, settings_of, swapped
 from headcount.trials.tables import GROUP, USER, arrow_table
@@ -86,7 +87,7 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
     (settings, scores) = recorder.selections[0]
     seen: dict[Any, int] = {}
     true_values = recorder.true_values
-    scale = 1 << (module.LATTICE_BITS if method == "gaussian" else 0)
+    scale = 1 << (LATTICE_BITS if method == "gaussian" else 0)
     table = release.to_arrow()
     for group, noisy in zip(
         table.column(GROUP).to_pylist(), table.column("count").to_pylist(), strict=True
@@ -128,7 +129,7 @@ def _lost(count: Any) -> Declared:
 
 def _noise(noise: Any, bound: int) -> Declared:
     if isinstance(noise, GaussianThreshold):
-        used = noise.with_norm(bound, module.LATTICE_BITS)
+        used = noise.with_norm(bound, LATTICE_BITS)
         sensitivity = used.bounds.sensitivity()
         return Declared(
             settings_of(DiscreteGaussian(used.sigma_squared)),
