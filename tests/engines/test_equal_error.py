@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from headcount.contributions.equal_error import Pairs
 from headcount.contributions.store import Store
@@ -31,11 +32,13 @@ def everything(true_totals: Any) -> Any:
     return np.arange(len(true_totals)), true_totals
 
 
-def answers(table: Any, key: bytes) -> list[list[int]]:
+def answers(table: Any, key: bytes, max_value: int = 1) -> list[list[int]]:
     """What reaches the noise, stage by stage, for fixed public numbers."""
     found: list[Any] = []
     with Store(table.engine) as store:
-        pairs = Pairs(table, "item", store, key=key)
+        pairs = Pairs(table, "item", store, key=key, max_value=max_value)
+        if max_value > 1:
+            found.append(pairs.users_per_rows_cell())
         found += [pairs.users_per_cell(), pairs.largest(N_GROUPS)]
         found.append(pairs.discover(Bounds(5, 1, 20), everything))
         found.append(pairs.discover(BOUNDS, everything))
@@ -64,9 +67,10 @@ def answers(table: Any, key: bytes) -> list[list[int]]:
     return [np.ravel(part).tolist() for part in found]
 
 
-def test_stages_agree(loader: Any, duckdb_loader: Any, key: bytes) -> None:
+@pytest.mark.parametrize("max_value", [1, 7])
+def test_stages_agree(loader: Any, duckdb_loader: Any, key: bytes, max_value: int) -> None:
     got, want = (
-        answers(where.open(events(), "equal_error", user="user"), key)
+        answers(where.open(events(), "equal_error", user="user"), key, max_value)
         for where in (loader, duckdb_loader)
     )
     assert got == want

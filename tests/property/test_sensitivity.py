@@ -25,6 +25,7 @@ from headcount.contributions import (
     clip_rows,
     clip_weighted_l2,
 )
+from headcount.contributions.kept_rows import sample_rows
 from headcount.privacy.bounds import Bounds
 from headcount.tables import UserTable, open_table
 
@@ -55,6 +56,10 @@ def makers(kind: str) -> list[Make]:
         if kind == "users":
             made += [partial(bound, by="group", bounds=b, key=KEY, groups=groups) for b in BOUNDS]
             continue
+        if kind == "sampled":
+            if groups is None:
+                made += [partial(sample_rows, by="group", max_rows=n, key=KEY) for n in (1, 4, 30)]
+            continue
         for limits, most in zip(LIMITS, (1, 7, 3, 40), strict=True):
             same: dict[str, Any] = {"by": "group", "limits": limits, "key": KEY}
             if kind == "rows":
@@ -70,7 +75,7 @@ def makers(kind: str) -> list[Make]:
 
 
 SCHEMA = pa.schema({"user": pa.string(), "group": pa.string()})
-KINDS = ["users", "rows", "l1", "l2", "weighted l2"]
+KINDS = ["users", "rows", "l1", "l2", "weighted l2", "sampled"]
 EXAMPLES = max(1, int(os.environ.get("HEADCOUNT_EXAMPLES", "300")) // len(KINDS))
 
 

@@ -20,6 +20,7 @@ NOT_A_MECHANISM = {
     "equal_error_run",
     "hierarchy_public",
     "sampled_public",
+    "norm_threshold",
 }
 
 

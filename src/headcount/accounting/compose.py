@@ -17,6 +17,7 @@ from headcount.privacy.event import (
     GaussianNoise,
     GaussianThreshold,
     LaplaceNoise,
+    LaplaceThreshold,
     SampleThreshold,
     Selection,
 )
@@ -45,6 +46,8 @@ def cost(event: Event) -> Zcdp:
             return bounded_range_cost(epsilon)
         case GaussianThreshold(l2_squared=distance, sigma_squared=variance, delta=delta):
             return Zcdp(distance / (2 * variance), delta)
+        case LaplaceThreshold(l1=distance, scale=scale, delta=delta):
+            return Zcdp(pure_cost(distance / scale).rho, delta)
         case Filtered(rho=rho, delta=delta):
             return Zcdp(rho, delta)
         case SampleThreshold(rho=rho, delta=delta):

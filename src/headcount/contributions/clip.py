@@ -56,7 +56,7 @@ def clip_rows(
 ) -> BoundedContributions:
     """Each value is at most ``max_rows`` [C1]."""
     grouped = group_rows(table, by, groups)
-    values = _values(grouped, limits, key)
+    values = rows_per_group(grouped, limits, key)
     scale = 1 << limits.lattice_bits
     expr = values.select(*grouped.columns, **{VALUE: values[N_ROWS] * scale})
     l0 = grouped.most_groups(limits.max_groups)
@@ -77,7 +77,7 @@ def clip_l1(
     scale = 1 << limits.lattice_bits
     _check_bits("max_l1", max_l1, (max_l1 * scale).bit_length(), MAX_VALUE_BITS)
     grouped = group_rows(table, by, groups)
-    values = _values(grouped, limits, key)
+    values = rows_per_group(grouped, limits, key)
     norms = values.group_by(USER).agg(**{NORM: cast_always(values[N_ROWS].sum(), "int64")})
     joined = values.left_join(norms.filter(norms[NORM] > max_l1), USER)
     shrunk = floor_ratio(joined[N_ROWS] * (max_l1 * scale), joined[NORM])
@@ -99,7 +99,7 @@ def clip_l2(
 ) -> BoundedContributions:
     """The squares of one user's values add up to at most ``max_l2_squared`` [C3]."""
     grouped = group_rows(table, by, groups)
-    values = _values(grouped, limits, key)
+    values = rows_per_group(grouped, limits, key)
     return _l2(grouped, values, limits, max_l2_squared, largest=limits.max_rows)
 
 
@@ -121,14 +121,15 @@ def clip_weighted_l2(
         if not 1 <= weight <= 1 << 20 or weight != int(weight):
             raise UsageError(f"A group's weight must be an integer from 1 to {1 << 20}.")
     grouped = group_rows(table, by, weights.keys(), list(weights.values()))
-    values = _values(grouped, limits, key)
+    values = rows_per_group(grouped, limits, key)
     joined = values.inner_join(grouped.relation.select(INDEX, WEIGHT), INDEX)
     weighted = joined.select(USER, INDEX, **{N_ROWS: joined[N_ROWS] * joined[WEIGHT]})
     largest = limits.max_rows * max(weights.values())
     return _l2(grouped, weighted, limits, max_l2_squared, largest=largest)
 
 
-def _values(grouped: Grouped, limits: Limits, key: bytes) -> Any:
+def rows_per_group(grouped: Grouped, limits: Limits, key: bytes) -> Any:
+    """One row per user and kept group, with the number of rows there, both limits applied."""
     import ibis
 
     check_key(key)

@@ -16,14 +16,24 @@ import pyarrow.compute as pc
 
 from headcount.contributions.arithmetic import exact_weight
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
+from headcount.contributions.clip import N_ROWS
 from headcount.contributions.equal_error_known import KnownPairs
-from headcount.contributions.groups import INDEX, TOTAL, USER, group_rows, only_listed
+from headcount.contributions.groups import (
+    INDEX,
+    TOTAL,
+    USER,
+    Grouped,
+    group_rows,
+    only_listed,
+)
 from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
+from headcount.contributions.kept_rows import rows_of_pairs
 from headcount.contributions.largest import each_pair, largest_of
 from headcount.contributions.listed import GroupList
 from headcount.contributions.profile import counted_cells
 from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
+from headcount.tables.engine import cast_always
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +45,10 @@ Draw = Callable[["NDArray[np.int64]"], tuple["NDArray[np.intp]", "NDArray[np.int
 
 
 class Pairs:
-    """The distinct (user, group) pairs of one table, kept in the engine while a release runs."""
+    """The distinct (user, group) pairs of one table, kept in the engine while a release runs.
+
+    With a ``max_value`` above one each pair has a value: its number of rows, at most that.
+    """
 
     def __init__(
         self,
@@ -45,9 +58,12 @@ class Pairs:
         *,
         key: bytes,
         groups: Iterable[Any] | None = None,
+        max_value: int = 1,
     ) -> None:
-        grouped = group_rows(table, by, groups).named()
+        grouped = group_rows(table, by, groups)
+        grouped = grouped.named() if max_value == 1 else _with_rows(grouped, max_value)
         self._store = store
+        self._max_value = max_value
         self._key = key
         self._pairs = store.keep(grouped.rows)
         self._grouped = replace(grouped, rows=self._pairs)
@@ -65,6 +81,12 @@ class Pairs:
     def users_per_cell(self) -> NDArray[np.int64]:
         """How many users are in each cell of groups per user; a user adds one, to one cell."""
         return counted_cells(self.engine, self._per_user)
+
+    def users_per_rows_cell(self) -> NDArray[np.int64]:
+        """How many users are in each cell of rows per user; a user adds one, to one cell."""
+        rows = self._pairs[N_ROWS].sum()
+        per_user = self._pairs.group_by(USER).agg(**{N_GROUPS: cast_always(rows, "int64")})
+        return counted_cells(self.engine, per_user)
 
     def largest(self, n: int) -> NDArray[np.int64]:
         """The ``n`` largest counts of users, largest first; no bound on users."""
@@ -117,5 +139,15 @@ class Pairs:
             INDEX, pa.array(np.arange(len(order)), pa.int64())
         )
         relation = self.engine.relation(table)
-        pairs = self._store.keep(only_listed(self._pairs, relation, own, listed))
-        return KnownPairs(pairs, len(order), self._store)
+        also = () if self._max_value == 1 else (N_ROWS,)
+        pairs = self._store.keep(only_listed(self._pairs, relation, own, listed, also))
+        return KnownPairs(pairs, len(order), self._store, self._max_value)
+
+
+def _with_rows(grouped: Grouped, max_value: int) -> Grouped:
+    """Pairs with the number of their rows, at most so many."""
+    import ibis
+
+    counted = rows_of_pairs(grouped)
+    value = ibis.least(counted[N_ROWS], ibis.literal(max_value, "int64"))
+    return replace(grouped, rows=counted.mutate(**{N_ROWS: value}))

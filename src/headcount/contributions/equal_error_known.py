@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from headcount.contributions.clip import N_ROWS
 from headcount.contributions.groups import INDEX, USER
 from headcount.contributions.store import Store
 from headcount.tables.engine import cast_always, double
@@ -29,20 +30,31 @@ MAX_NORM_SQUARED = 1 << 62
 class KnownPairs:
     """The pairs of public groups, each group by its number."""
 
-    def __init__(self, pairs: Any, n_groups: int, store: Store) -> None:
+    def __init__(self, pairs: Any, n_groups: int, store: Store, max_value: int = 1) -> None:
         self.pairs = pairs
+        self.max_value = max_value
         self.n_groups = n_groups
         self.store = store
         self._norms: list[tuple[Any, int]] = []
 
-    def with_numbers(self, **columns: NDArray[np.int64]) -> Any:
-        """Pairs with public integers of their group beside them; groups without are left out."""
+    def with_numbers(self, *per_row: str, **columns: NDArray[np.int64]) -> Any:
+        """Pairs with public integers of their group beside them; groups without are left out.
+
+        Those named in ``per_row`` are multiplied by the value of the pair.
+        """
         numbers = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
-        return self.pairs.inner_join(self.store.engine.relation(numbers), INDEX)
+        joined = self.pairs.inner_join(self.store.engine.relation(numbers), INDEX)
+        if self.max_value == 1:
+            return joined
+        return joined.mutate(**{name: joined[name] * joined[N_ROWS] for name in per_row})
+
+    def _n(self, pairs: Any) -> Any:
+        """How many of what is counted there are in these pairs: users, or rows."""
+        return cast_always(pairs.count() if self.max_value == 1 else pairs[N_ROWS].sum(), "int64")
 
     @cached_property
     def _true_counts(self) -> NDArray[np.int64]:
-        counted = self.pairs.group_by(INDEX).agg(hc_n=cast_always(self.pairs.count(), "int64"))
+        counted = self.pairs.group_by(INDEX).agg(hc_n=self._n(self.pairs))
         return self._by_index(counted, 1)[:, 0]
 
     def _by_index(self, query: Any, n_columns: int) -> NDArray[np.int64]:
@@ -59,9 +71,8 @@ class KnownPairs:
     ) -> NDArray[np.int64]:
         """Sum of values over the pairs of each class; one user adds at most ``norm`` in l2 [E1]."""
         n_classes = int(classes.max()) + 1
-        joined = self.with_numbers(
-            **{INDEX: np.arange(self.n_groups), "hc_value": values, "hc_class": classes}
-        )
+        numbers = {INDEX: np.arange(self.n_groups), "hc_value": values, "hc_class": classes}
+        joined = self.with_numbers("hc_value", **numbers)
         per_user = joined.group_by(USER).agg(
             **{f"hc_{i}": _sum_where(joined, "hc_value", i) for i in range(n_classes)}
         )
@@ -97,9 +108,9 @@ class KnownPairs:
         One user's weights are shortened to a squared l2 norm of ``clip`` [E2]. Only users beyond
         it are looked at pair by pair: the others add the weight itself, so counting does.
         """
-        if int((weights.astype(object) ** 2).sum()) > MAX_NORM_SQUARED:
+        if int(((weights.astype(object) * self.max_value) ** 2).sum()) > MAX_NORM_SQUARED:
             raise ValueError("the weights of one user could overflow")
-        joined = self.with_numbers(**{INDEX: index, "hc_w": weights})
+        joined = self.with_numbers("hc_w", **{INDEX: index, "hc_w": weights})
         norms = joined.group_by(USER).agg(
             hc_norm=cast_always((joined["hc_w"] * joined["hc_w"]).sum(), "int64")
         )
@@ -108,10 +119,10 @@ class KnownPairs:
         clipped = joined.inner_join(heavy, USER)
         shortened = clipped["hc_w"].cast("float64") * _kept_share(clipped["hc_norm"], clip)
         value = (shortened * double(1 << value_bits) * double(MARGIN - 1) / double(MARGIN)).floor()
-        placed = clipped.select(INDEX, hc_value=value.cast("int64"))
+        placed = clipped.mutate(hc_value=value.cast("int64"))
         summed = placed.group_by(INDEX).agg(
             hc_total=cast_always(placed["hc_value"].sum(), "int64"),
-            hc_n=cast_always(placed.count(), "int64"),
+            hc_n=self._n(placed),
         )
         true_clipped = self._by_index(summed, 2)[index]
         true_whole = self._true_counts[index] - true_clipped[:, 1]
@@ -128,9 +139,8 @@ class KnownPairs:
         """What the last two clips took away, in shares of the rows, summed by class [E1]."""
         n_classes = int(classes.max()) + 1
         (first, first_clip), (second, second_clip) = self._norms[-2:]
-        joined = self.with_numbers(
-            **{INDEX: index, "hc_a": shares[0], "hc_b": shares[1], "hc_class": classes}
-        )
+        numbers = {INDEX: index, "hc_a": shares[0], "hc_b": shares[1], "hc_class": classes}
+        joined = self.with_numbers("hc_a", "hc_b", **numbers)
         heavy = first.select(USER).union(second.select(USER), distinct=True)
         joined = joined.semi_join(heavy, USER)
         sums = {

@@ -54,7 +54,8 @@ def clipped_share(known: KnownPairs, levels: Levels) -> NDArray[np.int64]:
     One row for each row of caps.
     """
     joined = known.with_numbers(
-        **{INDEX: np.arange(known.n_groups), "hc_w": levels.weights, LEVEL: levels.first_level}
+        "hc_w",
+        **{INDEX: np.arange(known.n_groups), "hc_w": levels.weights, LEVEL: levels.first_level},
     )
     totals = joined.group_by(USER).agg(hc_sum=_total(joined), hc_norm=_norm(joined))
     # Norms grow with the candidate and with a lower clip, so nobody else loses anything anywhere.

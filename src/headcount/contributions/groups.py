@@ -133,8 +133,17 @@ def _check_names(table: UserTable, names: tuple[str, ...]) -> None:
             )
 
 
-def only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> Any:
-    """Match rows with the list. A plain equality wherever the list has no missing value."""
+def only_listed(
+    rows: Any,
+    relation: Any,
+    columns: tuple[str, ...],
+    listed: GroupList,
+    also: tuple[str, ...] = (),
+) -> Any:
+    """Match rows with the list. A plain equality wherever the list has no missing value.
+
+    also:  columns of the rows to keep beside user and number
+    """
     conditions = []
     for column, kind, has_missing in zip(columns, listed.kinds, listed.has_missing, strict=True):
         left, right = rows[column], relation[column]
@@ -144,7 +153,7 @@ def only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: Grou
             left, right = _filled(left, kind), _filled(right, kind)
         conditions.append(left == right)
     joined = rows.inner_join(relation, conditions)
-    return joined.select(joined[USER], joined[INDEX])
+    return joined.select(joined[USER], joined[INDEX], *(joined[name] for name in also))
 
 
 def _filled(value: Any, kind: Kind) -> Any:

@@ -23,18 +23,30 @@ def groups_per_user(pairs: Any) -> Any:
 
 
 def kept_of_heavy(
-    grouped: Grouped, pairs: Any, heavy_users: Any, max_groups: int, key: bytes
+    grouped: Grouped,
+    pairs: Any,
+    heavy_users: Any,
+    max_groups: int,
+    key: bytes,
+    number: str | None = None,
 ) -> Any:
-    """The kept pairs of users in more than ``max_groups`` groups; only theirs are ever sorted."""
+    """The kept pairs of users in more than ``max_groups`` groups; only theirs are ever sorted.
+
+    With the ``number`` of a row within its pair, rows are kept in the same way [S1].
+    """
     import ibis
 
     engine = grouped.table.engine
     heavy, message = keyed(grouped, pairs.semi_join(heavy_users, USER), key)
+    if number is not None:
+        message = message.concat(ibis.literal("#"), heavy[number].cast("string"))
     ordered = heavy.mutate(**{ORDER: engine.hash_order(message)})
     if grouped.listed is None:
         ties = [engine.sort_key(ordered[column]) for column in grouped.columns]
     else:
         ties = [ordered[INDEX]]
+    if number is not None:
+        ties.append(ordered[number])
     window = ibis.window(
         group_by=ordered[USER],
         order_by=[ordered[ORDER], *(ibis.asc(tie, nulls_first=False) for tie in ties)],

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_GROUPS = 1 << 20
 LATTICE_BITS = 20
+DISCOVERY = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
 MIN_RHO = Fraction(1, 10**5)
 
 
@@ -60,6 +61,8 @@ class EqualError:
     method: str = "auto"
     top: int | None = None
     profile: Profile | None = None
+    max_value: int = 1
+    """How many rows of a user count in one group; with 1, users are counted."""
 
     @classmethod
     def calibrate(
@@ -70,6 +73,7 @@ class EqualError:
         *,
         top: int | None = None,
         profile: Profile | None = None,
+        max_value: int = 1,
     ) -> EqualError:
         """Spend all of ``spend`` on counts of relative error ``within``, of ``top`` groups at most.
 
@@ -86,7 +90,7 @@ class EqualError:
                 f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or use "
                 "method='peel'."
             )
-        return cls(spend, within, method, top, profile)
+        return cls(spend, within, method, top, profile, max_value)
 
     @property
     def event(self) -> Filtered:
@@ -98,10 +102,14 @@ class EqualError:
         """What each stage may cost."""
         return Shares.of(self.limit, is_profiled=self.profile is not None)
 
+    @property
+    def bounds(self) -> Bounds:
+        """What one user may weigh when groups are discovered."""
+        return DISCOVERY
+
     def threshold(self, rho: Fraction) -> GaussianThreshold:
         """The discovery of groups at this cost, and all of delta."""
-        bounds = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
-        return GaussianThreshold.calibrate(bounds, Zcdp(rho, self.limit.delta))
+        return GaussianThreshold.calibrate(DISCOVERY, Zcdp(rho, self.limit.delta))
 
     def branch(self, crowd: Crowd) -> str:
         """The method that suits these users; a function of published numbers."""

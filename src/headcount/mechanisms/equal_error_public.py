@@ -7,7 +7,7 @@ how private.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,9 @@ FEW_OF, SECOND_BEST_MISS = 4, 1 / 3
 ROW_TO_ROW = 0.6  # how unequal the rows of one class lose, as a share of what they lose
 PRIOR = 2.0  # log-odds by which each next larger candidate is preferred
 USER_CAP, GUARD_CAP, BIAS_CAP = 0.3, 1.0, 0.5
+BIAS_ROWS = 300
+# A few users have very many rows, so what they lose is measured to farther out, over more rows.
+EVENT_BIAS_CAP, EVENT_BIAS_ROWS = 2.0, 900
 GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
 N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
 SINGLE_LOSS = 0.02
@@ -86,6 +89,7 @@ class Crowd:
 
     users: Floats
     groups: Floats
+    rows_per_pair: float = 1.0
 
     @classmethod
     def of(cls, noisy_users: Integers, sd: float) -> Crowd:
@@ -110,7 +114,13 @@ class Crowd:
     def first_factor(self) -> float:
         """Users per unit of weight, typically."""
         pairs = float((self.users * self.groups).sum())
-        return max(1.0, pairs / max(1.0, float((self.users * np.sqrt(self.groups)).sum())))
+        weight = max(1.0, float((self.users * np.sqrt(self.groups)).sum()))
+        return max(1.0, pairs / weight) * self.rows_per_pair
+
+    def with_rows(self, rows: Crowd) -> Crowd:
+        """The same users, whose rows are known from a second profile."""
+        of_each = [max(1.0, float((one.users * one.groups).sum())) for one in (rows, self)]
+        return replace(self, rows_per_pair=max(1.0, of_each[0] / of_each[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +148,17 @@ def sizes_up_to(n_rows: int) -> Integers:
     return np.unique(np.rint(sizes).astype(np.int64))
 
 
-def as_integers(weights: Floats) -> tuple[Integers, float]:
-    """Positive weights as integers, and how many units make 1: sums of squares fit 64 bits."""
+def as_integers(weights: Floats, max_value: int = 1) -> tuple[Integers, float]:
+    """Positive weights as integers, and how many units make 1: sums of squares fit 64 bits.
+
+    max_value:  how often the weight of a group may count for one user
+    """
     unit = min(
         MAX_UNIT,
         MAX_WEIGHT / float(weights.max()),
-        math.sqrt(0.99 * MAX_SQUARES / float((weights**2).sum() + len(weights) * 1e-18)),
+        math.sqrt(
+            0.99 * MAX_SQUARES / float(((weights * max_value) ** 2).sum() + len(weights) * 1e-18)
+        ),
     )
     return np.clip(np.rint(weights * unit), 1, MAX_WEIGHT).astype(np.int64), unit
 
@@ -168,7 +183,12 @@ class Candidates:
 
     @classmethod
     def of(
-        cls, guess: Floats, by_guess: NDArray[np.intp], within: float, rho: Fraction
+        cls,
+        guess: Floats,
+        by_guess: NDArray[np.intp],
+        within: float,
+        rho: Fraction,
+        max_value: int = 1,
     ) -> Candidates:
         """From the ranked guesses of counts, the target, and what measuring may cost."""
         tau = NOISE_SHARE * within
@@ -178,7 +198,7 @@ class Candidates:
         lower = tau * LOWER_STEP ** np.arange(1, N_LOWER + 1)
         taus = np.concatenate([np.full(len(sizes), tau), lower])
         n_rows = np.concatenate([sizes, np.full(len(lower), len(guess))])
-        weights, unit = as_integers(1 / guess)
+        weights, unit = as_integers(1 / guess, max_value)
         clips = taus * math.sqrt(2 * rho)
         caps = np.outer((USER_CAP, GUARD_CAP), clips * np.sqrt(n_rows))
         return cls(

@@ -59,6 +59,10 @@ class PairQueries(Protocol):
         """One user adds one, to one cell."""
         ...
 
+    def users_per_rows_cell(self) -> Integers:
+        """The same for rows per user: one user adds one, to one cell."""
+        ...
+
     def largest(self, n: int) -> Integers:
         """The largest counts of users, each moved by one user by at most one.
 

@@ -80,8 +80,7 @@ class Run:
         shares = self.plan.shares
         if self.plan.profile is None:
             self.progress("profiling users")
-            noisy_users, sd = self.noisy(ONE_CELL, shares.profile, self.pairs.users_per_cell)
-            crowd = Crowd.of(noisy_users, sd)
+            crowd = self.profiled(shares.profile)
         else:
             crowd = self.plan.profile.crowd
         branch = self.plan.branch(crowd)
@@ -89,13 +88,21 @@ class Run:
             return self.single(shares.after_profile, crowd)
         return self.peel(shares.after_profile) if branch == "peel" else self.equal(shares, crowd)
 
+    def profiled(self, rho: Fraction) -> Crowd:
+        """Users by their groups; where rows are counted, half the cost is for users by rows."""
+        if self.plan.max_value == 1:
+            return Crowd.of(*self.noisy(ONE_CELL, rho, self.pairs.users_per_cell))
+        crowd = Crowd.of(*self.noisy(ONE_CELL, rho / 2, self.pairs.users_per_cell))
+        rows = Crowd.of(*self.noisy(ONE_CELL, rho / 2, self.pairs.users_per_rows_cell))
+        return crowd.with_rows(rows)
+
     def discovered(self, rho: Fraction) -> tuple[Positions, Floats, float]:
         """Groups by falling noisy weight, those weights, and the noise of each."""
         self.progress("finding groups")
         threshold = self.plan.threshold(rho)
         self.budget.charge(cost(threshold.event))
         noisy_totals = self.pairs.discover(
-            threshold.bounds, lambda true_totals: threshold.draw(true_totals, self.entropy)
+            self.plan.bounds, lambda true_totals: threshold.draw(true_totals, self.entropy)
         )
         order = np.argsort(-noisy_totals, kind="stable")
         scale = threshold.bounds.scale
@@ -174,7 +181,9 @@ class Run:
         Losses are capped per user: low, which tells sizes finely apart, and high, which sees how
         much a few heavy users really lose. The high one says how far the fine choice may go.
         """
-        candidates = Candidates.of(guess, by_guess, self.plan.within, shares.measure)
+        candidates = Candidates.of(
+            guess, by_guess, self.plan.within, shares.measure, self.plan.max_value
+        )
         guard = SizeChoice.calibrate(Zcdp(shares.guard), public.GUARD_PRIOR)
         choice = SizeChoice.calibrate(Zcdp(shares.pick), public.PRIOR)
         self.budget.charge(cost(guard.event))
@@ -209,9 +218,12 @@ class Run:
         mean = (first * first_w**2 + second * second_w**2) / precision
 
         self.progress("measuring what clipping left out")
-        classes = public.classes_of(len(index), 300, 8)
+        counts_users = self.plan.max_value == 1
+        cap = public.BIAS_CAP if counts_users else public.EVENT_BIAS_CAP
+        rows_each = public.BIAS_ROWS if counts_users else public.EVENT_BIAS_ROWS
+        classes = public.classes_of(len(index), rows_each, 8)
         n_each = np.bincount(classes)
-        norm = public.BIAS_CAP * tau * math.sqrt(2 * shares.measure)
+        norm = cap * tau * math.sqrt(2 * shares.measure)
         unit = CLASS_NORM / norm
         per_row = unit / (precision * better * np.sqrt(n_each)[classes])
         lost_shares = (
@@ -238,7 +250,7 @@ class Run:
 
         [P2] users are clipped where noise of sd 1 costs ``rho``, so weights are precisions.
         """
-        integers, unit = public.as_integers(weights)
+        integers, unit = public.as_integers(weights, self.plan.max_value)
         clip = public.whole(2 * float(rho) * unit**2)
         totals, sd = self.noisy(
             _in_l2(clip << 2 * VALUE_BITS, len(index)),

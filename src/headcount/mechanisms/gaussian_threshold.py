@@ -11,7 +11,7 @@ neighbours add or remove one user
 ========== ==================================================================================
 
 **Reference** Contribution bounding for user-level histograms (ICML 2023), Algorithm 3, with
-Gaussian noise and equal weights in place of sampled tokens.
+Gaussian noise, and equal weights or values of a bounded norm in place of sampled tokens.
 
 **Errata** The printed Algorithm 3 adds noise to the support *before* clipping: a user with very
 many groups of their own then passes the threshold far more often than delta allows (368 times at
@@ -31,8 +31,9 @@ from headcount.accounting.calibrate import gaussian_sigma_squared
 from headcount.accounting.tail import each_of, upper_point
 from headcount.errors import UsageError
 from headcount.mechanisms.draw import noisy
+from headcount.mechanisms.norm_threshold import unit_threshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
-from headcount.privacy.bounds import Bounds
+from headcount.privacy.bounds import Bounds, NormBounds
 from headcount.privacy.event import GaussianThreshold as GaussianThresholdEvent
 from headcount.privacy.spend import Zcdp
 
@@ -53,13 +54,19 @@ def _blocks(first: int, last: int) -> list[tuple[int, int]]:
     return blocks
 
 
-def threshold_for(bounds: Bounds, sigma_squared: Fraction, delta: Fraction) -> int:
+def threshold_for(bounds: Bounds | NormBounds, sigma_squared: Fraction, delta: Fraction) -> int:
     """The least threshold, nearly, at which one user's own groups leave with chance ``delta``.
 
     [P3] A user whose ``k`` groups are all new gives each ``weight(k)``. Over a block of ``k`` the
-    weight is largest at its start and the tail strictest at its end, so both are used.
+    weight is largest at its start and the tail strictest at its end, so both are used. [P4] under
+    a norm alone, values may be split in any way.
     """
     sigma = math.sqrt(sigma_squared) * (1 + 1e-12)
+    if isinstance(bounds, NormBounds):
+        # Nine digits, rounded up: the same for every norm, so that the search is made once.
+        per_norm = float(f"{sigma / bounds.max_norm:.9e}") * (1 + 2e-9)
+        unit = unit_threshold(bounds.max_groups, per_norm, float(delta))
+        return math.ceil(unit * bounds.max_norm * (1 + 1e-12))
     whole = min(bounds.full_groups, bounds.max_groups)
     blocks = [(whole, whole), *_blocks(whole + 1, bounds.max_groups)]
     highest = max(
@@ -73,13 +80,13 @@ def threshold_for(bounds: Bounds, sigma_squared: Fraction, delta: Fraction) -> i
 class GaussianThreshold:
     """Counts of groups found in the data; build with ``calibrate``."""
 
-    bounds: Bounds
+    bounds: Bounds | NormBounds
     sigma_squared: Fraction
     threshold: int
     delta: Fraction
 
     @classmethod
-    def calibrate(cls, bounds: Bounds, spend: Zcdp) -> GaussianThreshold:
+    def calibrate(cls, bounds: Bounds | NormBounds, spend: Zcdp) -> GaussianThreshold:
         """The least noise and threshold whose cost is at most ``spend``."""
         if spend.delta <= 0:
             raise UsageError(
@@ -89,6 +96,17 @@ class GaussianThreshold:
         sigma_squared = gaussian_sigma_squared(bounds.sensitivity(), spend)
         threshold = threshold_for(bounds, sigma_squared, spend.delta)
         return cls(bounds, sigma_squared, threshold, spend.delta)
+
+    def with_norm(self, norm: int, lattice_bits: int) -> GaussianThreshold:
+        """The same release for users of norm ``norm`` rows, where this one is for a norm of 1.
+
+        Noise and norm grow alike, so the cost is the same, exactly.
+        """
+        longest = norm << lattice_bits
+        bounds = NormBounds(self.bounds.max_groups, longest, lattice_bits)
+        sigma_squared = self.sigma_squared * longest**2
+        threshold = threshold_for(bounds, sigma_squared, self.delta)
+        return GaussianThreshold(bounds, sigma_squared, threshold, self.delta)
 
     @property
     def event(self) -> GaussianThresholdEvent:

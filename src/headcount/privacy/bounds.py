@@ -76,3 +76,46 @@ class Bounds:
         if self.max_groups > self.full_groups:
             text += ", with less weight in each beyond that"
         return text + f"; at most {self.max_groups:,} groups per user are kept"
+
+
+@dataclass(frozen=True, slots=True)
+class NormBounds:
+    """At most ``max_groups`` groups a user, with values of l2 norm ``max_norm`` at most.
+
+    Values and norm are integers of ``2**-lattice_bits`` rows. How a user splits the norm among
+    their groups is not bounded.
+    """
+
+    max_groups: int
+    max_norm: int
+    lattice_bits: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_groups <= MAX_GROUPS_LIMIT:
+            raise UsageError(f"max_groups must be 1 to {MAX_GROUPS_LIMIT}, not {self.max_groups}.")
+        if self.max_norm < 1:
+            raise UsageError(f"max_norm must be at least 1, not {self.max_norm}.")
+
+    @property
+    def scale(self) -> int:
+        """How many lattice units make one row: ``2**lattice_bits``."""
+        return 1 << self.lattice_bits
+
+    def weight(self, n_groups: int) -> int:
+        """What a user adds to each of so many groups who splits the norm equally, rounded down."""
+        return math.isqrt(self.max_norm**2 // n_groups)
+
+    def sensitivity(self) -> Sensitivity:
+        """What one user can move the tally by, in lattice units."""
+        return Sensitivity(
+            l0=self.max_groups,
+            l1=Fraction(math.isqrt(self.max_groups * self.max_norm**2)),
+            l2_squared=Fraction(self.max_norm**2),
+            linf=Fraction(self.max_norm),
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"a user's rows have an l2 norm of at most {self.max_norm / self.scale:,.4g} over the "
+            f"groups; at most {self.max_groups:,} groups per user are kept"
+        )

@@ -61,6 +61,19 @@ class GaussianThreshold:
 
 
 @dataclass(frozen=True, slots=True)
+class LaplaceThreshold:
+    """Laplace noise on the groups that were found, of which only large ones leave.
+
+    ``delta`` bounds the chance that any group known through one user alone leaves.
+    """
+
+    kind: ClassVar[str] = "laplace-threshold"
+    l1: Fraction
+    scale: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Filtered:
     """Steps chosen one after the other under a filter that stops before ``rho`` and ``delta``."""
 
@@ -101,6 +114,7 @@ Event = (
     | GaussianThreshold
     | Filtered
     | SampleThreshold
+    | LaplaceThreshold
     | Composed
 )
 
@@ -113,6 +127,7 @@ _KINDS: dict[str, type[Any]] = {
         GaussianThreshold,
         Filtered,
         SampleThreshold,
+        LaplaceThreshold,
         Composed,
     )
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.contributions.groups import group_rows
 from headcount.errors import UsageError
 from headcount.releases.count_events_debiased import plan_debiased
+from headcount.releases.count_events_found import plan_found_events
 from headcount.releases.count_events_known import plan_known_events
 from headcount.releases.facts import limit_for
 
@@ -41,8 +42,9 @@ def plan_count_events(
                 "bound= and debias= are for known groups: give groups=[...], or leave them out. "
                 "Nothing was charged."
             )
-        # Groups that are found in the data are planned by the module of their own.
-        raise UsageError("count_events needs groups=[...]. Nothing was charged.")
+        return plan_found_events(
+            dataset, by, grouped.rules, limit, within=within, top=top, method=method
+        )
     if within is not None:
         raise UsageError(
             "within= finds groups itself and chooses its own bound; leave groups= out, or leave "

@@ -46,22 +46,29 @@ def plan_equal(
     *,
     groups: Sequence[Any] | None,
     top: int | None,
+    max_value: int = 1,
 ) -> Plan:
-    """Plan counts of groups, about nine in ten within the target."""
+    """Plan counts of groups, about nine in ten within the target.
+
+    max_value:  how many rows of a user count in one group; with 1, users are counted
+    """
     if not 0.01 <= within <= 0.5:
         raise UsageError(f"within must be from 0.01 to 0.5, such as 0.10, not {within}.")
     account = dataset.account
-    # A profile is of all groups, so it says nothing about the users of a list.
-    released = released_profile(dataset, by) if groups is None else None
+    # A profile is of groups per user, all groups: not of those in a list, and not of rows.
+    known = groups is not None or max_value > 1
+    released = None if known else released_profile(dataset, by)
     profile, profiled_by = released or (None, None)
-    mechanism = EqualError.calibrate(limit, within, method, top=top, profile=profile)
+    mechanism = EqualError.calibrate(
+        limit, within, method, top=top, profile=profile, max_value=max_value
+    )
     count = _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules)
     return planned(
         dataset,
         account,
         mechanism.event,
         count.read_and_draw,
-        verb="count_users",
+        verb=count.verb,
         by=by,
         arguments=(
             ("method", method),
@@ -70,7 +77,7 @@ def plan_equal(
             ("top", top),
             ("profile", profiled_by),
         ),
-        title=f"count users within {within:.3g}",
+        title=f"{count.verb.replace('_', ' ')} within {within:.3g}",
         method=AUTO if profile is None and method == "auto" else METHODS[count.branch],
         details=count.details(),
     )
@@ -85,6 +92,10 @@ class _EqualCount:
     mechanism: EqualError
     profiled_by: int | None
     rules: tuple[str, ...]
+
+    @property
+    def verb(self) -> str:
+        return "count_users" if self.mechanism.max_value == 1 else "count_events"
 
     @property
     def branch(self) -> str:
@@ -152,7 +163,14 @@ class _EqualCount:
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
         with Store(self.dataset.table.engine) as store:
             progress("collecting who is in which group")
-            pairs = Pairs(self.dataset.table, self.by, store, key=key, groups=self.groups)
+            pairs = Pairs(
+                self.dataset.table,
+                self.by,
+                store,
+                key=key,
+                groups=self.groups,
+                max_value=self.mechanism.max_value,
+            )
             counted = self.mechanism.draw(pairs, progress=progress)
         rows = with_error_bars(
             pairs.groups.take(counted.positions),
@@ -165,7 +183,7 @@ class _EqualCount:
             self.dataset,
             self.account,
             self.mechanism.event,
-            verb="count_users",
+            verb=self.verb,
             method=METHODS[counted.method],
             bounds=BOUNDS,
             noise=f"discrete Gaussian, as much as each count allows: {self.promise}",

@@ -93,7 +93,7 @@ class Dataset:
         within:  the relative error to aim at, such as 0.10, for groups that are found
         bound:   for how many events one user counts, when that is public; without it, the bound
                  is chosen privately, where what it leaves out and the noise are least together
-        method:  for known groups ``"gaussian"`` or ``"laplace"`` noise; ``"auto"`` takes what is
+        method:  ``"gaussian"`` or ``"laplace"`` noise; ``"auto"`` takes what is
                  better at this spend, and the plan says which
         debias:  undo what the bound takes from users who are alike; see how-to/count-events
         spend:   what this release may cost; all that is left when not given

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from headcount.mechanisms.gaussian import Gaussian
     from headcount.mechanisms.gaussian_threshold import GaussianThreshold
     from headcount.mechanisms.laplace import Laplace
+    from headcount.mechanisms.laplace_threshold import LaplaceThreshold
 
 
-def found(true_tally: Tally, mechanism: GaussianThreshold) -> tuple[pa.Table, NDArray[np.int64]]:
+def found(
+    true_tally: Tally, mechanism: GaussianThreshold | LaplaceThreshold
+) -> tuple[pa.Table, NDArray[np.int64]]:
     """The groups whose noisy totals pass the threshold, and those totals."""
     kept_groups: list[pa.RecordBatch] = []
     kept_totals: list[NDArray[np.int64]] = []

@@ -44,6 +44,8 @@ VICTIMS = {
     "one user in the ten rarest": range(N_GROUPS - 10, N_GROUPS),
 }
 STAGES = 8
+ROWS, MAX_VALUE = 60, 50
+USERS_AND_ROWS = (1, MAX_VALUE)
 
 
 def base_pairs() -> list[tuple[int, int]]:
@@ -134,38 +136,43 @@ def _everything(true_totals: Integers) -> tuple[npt.NDArray[np.intp], Integers]:
 
 
 @contextmanager
-def opened(rows: list[tuple[int, int]]) -> Iterator[Pairs]:
+def opened(rows: list[tuple[int, int]], max_value: int) -> Iterator[Pairs]:
     """The pairs of a table, in the engine."""
     table = pa.table({"user": [u for u, _ in rows], "item": [g for _, g in rows]})
     source = open_table(table, user="user")
     with Store(source.engine) as store:
-        yield Pairs(source, "item", store, key=bytes(32))
+        yield Pairs(source, "item", store, key=bytes(32), max_value=max_value)
 
 
-def stages(victim: str) -> list[Finding]:
-    """One release on two tables, stage by stage."""
-    log = Log(victim)
+def stages(victim: str, max_value: int = 1) -> list[Finding]:
+    """One release on two tables, stage by stage; with a value, of rows."""
+    log = Log(victim if max_value == 1 else f"{victim}, {ROWS} rows in each")
     base = base_pairs()
     with ExitStack() as stack:
         stack.enter_context(swapped(module, "Filter", log.filter_type()))
         stack.enter_context(swapped(gaussian, "noisy", log.noisy))
         stack.enter_context(swapped(gaussian_threshold, "noisy", log.noisy))
         stack.enter_context(swapped(equal_error_size, "select", log.select))
-        more = base + [(N_USERS, group) for group in VICTIMS[victim]]
-        one, other = (stack.enter_context(opened(rows)) for rows in (more, base))
-        EqualError.calibrate(LIMIT, 0.10, "equal").draw(Twin(one, other, log))
-    if len(log.findings) != STAGES:
-        raise ValueError(f"{len(log.findings)} stages were seen, not {STAGES}")
+        times = 1 if max_value == 1 else ROWS
+        more = base + [(N_USERS, group) for group in VICTIMS[victim]] * times
+        one, other = (stack.enter_context(opened(rows, max_value)) for rows in (more, base))
+        mechanism = EqualError.calibrate(LIMIT, 0.10, "equal", max_value=max_value)
+        mechanism.draw(Twin(one, other, log))
+    n_stages = STAGES + (max_value > 1)
+    if len(log.findings) != n_stages:
+        raise ValueError(f"{len(log.findings)} stages were seen, not {n_stages}")
     return log.findings
 
 
 def _examined(
-    broken: Callable[[], AbstractContextManager[None]], victims: Sequence[str]
+    broken: Callable[[], AbstractContextManager[None]],
+    victims: Sequence[str],
+    max_values: Sequence[int] = USERS_AND_ROWS[:1],
 ) -> Callable[[Effort], Sequence[Finding]]:
     def examined(effort: Effort) -> Sequence[Finding]:
-        chosen = victims if effort is Effort.FULL else victims[:1]
+        chosen = itertools.product(victims if effort is Effort.FULL else victims[:1], max_values)
         with broken():
-            return list(itertools.chain.from_iterable(stages(victim) for victim in chosen))
+            return list(itertools.chain.from_iterable(stages(*one) for one in chosen))
 
     return examined
 
@@ -189,6 +196,16 @@ def no_clip() -> AbstractContextManager[None]:
         return shipped(known, index, weights, 1 << 62, bits)
 
     return swapped(KnownPairs, "clipped_totals", unclipped)
+
+
+def no_values() -> AbstractContextManager[None]:
+    """How long a user's vector is is found from the weights of groups, without the rows in them."""
+    shipped = KnownPairs.with_numbers
+
+    def unweighed(known: KnownPairs, *_names: str, **columns: Integers) -> Any:
+        return shipped(known, **columns)
+
+    return swapped(KnownPairs, "with_numbers", unweighed)
 
 
 def no_norm() -> AbstractContextManager[None]:
@@ -223,10 +240,11 @@ EVERY = tuple(VICTIMS)
 TRIAL = Trial(
     "equal_error",
     (
-        Case("as shipped", _examined(nullcontext, EVERY), is_mutant=False),
+        Case("as shipped", _examined(nullcontext, EVERY, USERS_AND_ROWS), is_mutant=False),
         Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
         Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
         Case("no norm on class totals", _examined(no_norm, EVERY[:1])),
+        Case("rows forgotten in the norm", _examined(no_values, EVERY[1:2], USERS_AND_ROWS[1:])),
         Case("whole weights in discovery", _examined(whole_weights, EVERY[:1])),
         Case("a bias query that is not charged", _examined(free_bias, EVERY[:1])),
     ),

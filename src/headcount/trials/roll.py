@@ -13,6 +13,8 @@ MECHANISMS = (
     "gaussian",
     "laplace",
     "gaussian_threshold",
+    "laplace_threshold",
+    "bound_choice",
     "private_count_release",
     "sample_threshold",
     "equal_error_size",
@@ -23,6 +25,7 @@ MECHANISMS = (
     "clip_choice",
     "count_users",
     "count_events",
+    "count_events_found",
     "quantiles",
 )
 

@@ -15,6 +15,7 @@ STAGED = (
     "equal_error",
     "quantiles",
     "count_events",
+    "count_events_found",
 )
 
 

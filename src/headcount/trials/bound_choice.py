@@ -1,0 +1,148 @@
+"""Trial of ``BoundChoice``: its law, where one user moves losses by unequal amounts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from headcount.accounting.compose import bounded_range_cost
+from headcount.audit.blackbox import audit_epsilon
+from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
+from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms import bound_choice as module
+from headcount.mechanisms.bound_choice import BoundChoice
+from headcount.trials.seam import swapped
+from headcount.trials.selection import chosen_law
+from headcount.trials.trial import EPSILONS, Case, Effort, Trial
+
+SENSITIVITIES = (2, 4, 10, 40)
+WITHOUT_USER = (1964, 1946, 1856, 1406)
+"""At epsilon 1, handicaps included, the first is best and the others are three units behind it."""
+
+USERS = tuple(product((-1, 1), repeat=4))
+"""A user moves each loss by up to its sensitivity, so two by at most the sum of theirs."""
+
+FEW = USERS[1::7]
+N_OUTPUTS = 600
+Integers = npt.NDArray[np.int64]
+
+
+def reached(choice: BoundChoice, true_losses: Sequence[int]) -> tuple[list[int], Fraction]:
+    """The scores and the rate at which the selection is made."""
+    calls: list[tuple[list[int], Fraction]] = []
+
+    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
+        calls.append((scores.tolist(), rate))
+        return 0
+
+    with swapped(module, "select", select):
+        choice.draw(true_losses, SENSITIVITIES)
+    return calls[0]
+
+
+def moved(user: Sequence[int]) -> list[int]:
+    """The losses with one more user."""
+    return [
+        loss + sign * distance
+        for loss, sign, distance in zip(WITHOUT_USER, user, SENSITIVITIES, strict=True)
+    ]
+
+
+def _examined(
+    make: Callable[[Fraction], BoundChoice], users: Sequence[tuple[int, ...]]
+) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        findings = []
+        for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
+            choice = make(Fraction(epsilon))
+            right = chosen_law(*reached(choice, WITHOUT_USER))
+            for user in users:
+                left = chosen_law(*reached(choice, moved(user)))
+                least = 1e7 * float(max(left.residual, right.residual))
+                subject = f"epsilon {epsilon}, a user of {user}"
+                cost = float(bounded_range_cost(Fraction(epsilon)).rho)
+                findings += [
+                    Finding(
+                        Tier.EXACT,
+                        subject,
+                        "bounded range",
+                        epsilon,
+                        range_epsilon(left, right, least).low,
+                    ),
+                    Finding(
+                        Tier.EXACT,
+                        subject,
+                        "epsilon",
+                        epsilon,
+                        pure_epsilon(left, right, least).low,
+                    ),
+                    Finding(Tier.EXACT, subject, "rho", cost, rho(left, right)),
+                ]
+            findings.append(_sampled(choice, epsilon))
+        return findings
+
+    return examined
+
+
+def _sampled(choice: BoundChoice, epsilon: float) -> Finding:
+    """Outputs alone, for a user who speaks for the largest candidate."""
+    sides = [
+        np.array([[choice.draw(losses, SENSITIVITIES)] for _ in range(N_OUTPUTS)], np.int64)
+        for losses in (moved((1, 1, 1, -1)), WITHOUT_USER)
+    ]
+    return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=f"epsilon {epsilon}, outputs")
+
+
+class TwiceTheRate(BoundChoice):
+    """Forgets that scores move both ways."""
+
+    __slots__ = ()
+
+    def scores(self, true_losses: Sequence[int], sensitivities: Sequence[int]) -> list[int]:
+        """Every score twice."""
+        return [2 * score for score in BoundChoice.scores(self, true_losses, sensitivities)]
+
+
+class SmallestSensitivity(BoundChoice):
+    """Holds every candidate to what one user moves the smallest of them by."""
+
+    __slots__ = ()
+
+    def scores(self, true_losses: Sequence[int], sensitivities: Sequence[int]) -> list[int]:
+        """The handicaps as they are, and one sensitivity for all ratios."""
+        least, n = min(sensitivities), len(sensitivities)
+        margin = round(2 / self.epsilon * round(math.log(n / module.MISS) * 1024) / 1024)
+        handicapped = [
+            loss + margin * (distance - least)
+            for loss, distance in zip(true_losses, sensitivities, strict=True)
+        ]
+        return BoundChoice.scores(self, handicapped, [least] * n)
+
+
+def _end_from_data(_effort: Effort) -> Sequence[Finding]:
+    """Candidates up to the largest user, as printed: the table decides what can be chosen."""
+    choice = BoundChoice(Fraction(1))
+    rate = choice.epsilon / (2 << module.SCORE_BITS)
+    laws = []
+    for n in (3, 4):
+        scores = choice.scores(WITHOUT_USER[:n], SENSITIVITIES[:n])
+        laws.append(chosen_law([-score for score in scores], rate))
+    least = 1e7 * float(max(law.residual for law in laws))
+    found = pure_epsilon(laws[1], laws[0], least).low
+    return [Finding(Tier.EXACT, "candidates up to the largest user", "epsilon", 1.0, found)]
+
+
+TRIAL = Trial(
+    "bound_choice",
+    (
+        Case("as shipped", _examined(BoundChoice, USERS[1::2]), is_mutant=False),
+        Case("twice the rate", _examined(TwiceTheRate, FEW)),
+        Case("the smallest sensitivity for all", _examined(SmallestSensitivity, FEW)),
+        Case("candidates up to the largest user", _end_from_data),
+    ),
+)

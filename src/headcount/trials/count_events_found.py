@@ -1,0 +1,230 @@
+"""Trial of counts of events in groups that are found, end to end on DuckDB.
+
+What reaches the choice of the bound and the noise is written down for two tables that differ by
+one user. The choice is made to take one candidate for both, so that they go the same way.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import headcount as hc
+from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.neighbours import MARK, VICTIM, Pair, Rows, pairs
+from headcount.audit.verdict import Finding
+from headcount.contributions import bound_losses as losses_module
+from headcount.contributions.bounded import VALUE
+from headcount.contributions.clip import clip_l2
+from headcount.contributions.groups import group_rows
+from headcount.contributions.kept_rows import rows_of_pairs, sample_rows
+from headcount.contributions.lost_rows import UNIT_BITS
+from headcount.ledger.ledger import Ledger
+from headcount.mechanisms import bound_choice, laplace_threshold
+from headcount.mechanisms.bound_choice import SCORE_BITS
+from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.noise.discrete_laplace import DiscreteLaplace
+from headcount.releases import count_events_found as module
+from headcount.releases import run
+from headcount.releases.count_events_found import plan_found_events
+from headcount.releases.count_events_noise import LATTICE_BITS
+from headcount.releases.facts import limit_for
+from headcount.trials.seam import STEP, Recorder, recorded, settings_of, swapped
+from headcount.trials.tables import GROUP, USER, arrow_table
+from headcount.trials.trial import Case, Effort, Trial
+
+Swap = Callable[[], AbstractContextManager[Any]]
+CANDIDATE = 3
+"""Which candidate is taken: a bound of 4 rows, or a norm of 4."""
+
+GIVEN_BACK = 1 + 1 / 2
+"""The recorder says 1 for the rows that are lost and 2 for those that are kept."""
+
+LONG = tuple((VICTIM, f"{MARK}-{j}", 1 + j % 9) for j in range(300))
+WIDE = tuple((VICTIM, f"{MARK}-{j}", 1) for j in range(5000))
+ALL_PAIRS = [
+    *(
+        pair
+        for pair in pairs(4, 20)
+        if pair.name.startswith(("users of", "heavy groups, and one user in"))
+    ),
+    Pair("one user, and another of 2,000 rows", (("u0", "g0", 1),), ((VICTIM, "g0", 2000),)),
+    Pair("one user, and another in 5,000 groups", (("u0", "g0", 3),), WIDE),
+    Pair("one user, and another with many rows in many groups", (("u0", "g0", 3),), LONG),
+]
+ROWS = ALL_PAIRS[-1:]
+
+
+def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
+    """What reaches the choice and the noise in a whole release, and what is declared of both."""
+    with tempfile.TemporaryDirectory() as folder, recorded() as recorder, ExitStack() as stack:
+        select = _taking(recorder)
+        stack.enter_context(swapped(bound_choice, "select", select))
+        stack.enter_context(swapped(laplace_threshold, "noisy", recorder.noisy))
+        # One key for both tables, so that everyone else's rows are sampled alike.
+        stack.enter_context(swapped(run, "secrets", SimpleNamespace(token_bytes=bytes)))
+        data = hc.open(
+            arrow_table(rows),
+            user=USER,
+            account="audit",
+            budget=hc.Budget(epsilon=1, delta=1e-2),
+            ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
+        )
+        rules = group_rows(data.table, GROUP).rules
+        limit = limit_for(data.account, None)
+        plan = plan_found_events(data, GROUP, rules, limit, method=method)
+        release = plan.release()
+    work: Any = plan.work.read_and_draw
+    count = work.__self__
+    bound = module.candidate_bounds()[CANDIDATE]
+    declared = [_choice(count), _lost(count), _noise(count.noise, bound)]
+    (settings, scores) = recorder.selections[0]
+    seen: dict[Any, int] = {}
+    true_values = recorder.true_values
+    scale = 1 << (LATTICE_BITS if method == "gaussian" else 0)
+    table = release.to_arrow()
+    for group, noisy in zip(
+        table.column(GROUP).to_pylist(), table.column("count").to_pylist(), strict=True
+    ):
+        seen[group] = true_values[round(noisy / GIVEN_BACK * scale / STEP) - 1]
+    lost_settings, lost = recorder.noise[0]
+    noise = recorder.noise[1][0] if len(recorder.noise) > 1 else declared[2].settings
+    calls = (
+        Call(settings, dict(enumerate(scores))),
+        Call(lost_settings, dict(enumerate(lost))),
+        Call(noise, seen),
+    )
+    return Recording(calls, {"plan": str(plan), "bounds": release.facts.bounds}), declared
+
+
+def _taking(recorder: Recorder) -> Callable[..., int]:
+    def select(scores: Any, rate: object, entropy: object) -> int:
+        recorder.select(scores, rate, entropy)
+        return CANDIDATE
+
+    return select
+
+
+def _choice(count: Any) -> Declared:
+    rate = count.choice.epsilon / (2 << SCORE_BITS)
+    settings = {"law": "exponential mechanism", "epsilon_over_range": str(rate)}
+    return Declared(settings, score_range=2 << SCORE_BITS)
+
+
+def _lost(count: Any) -> Declared:
+    lost = count.lost.times(1 << UNIT_BITS)
+    distance = lost.sensitivity
+    return Declared(
+        settings_of(DiscreteGaussian(lost.sigma_squared)),
+        l2_squared=float(distance.l2_squared),
+        linf=float(distance.linf),
+    )
+
+
+def _noise(noise: Any, bound: int) -> Declared:
+    if isinstance(noise, GaussianThreshold):
+        used = noise.with_norm(bound, LATTICE_BITS)
+        sensitivity = used.bounds.sensitivity()
+        return Declared(
+            settings_of(DiscreteGaussian(used.sigma_squared)),
+            l0=sensitivity.l0,
+            l2_squared=float(sensitivity.l2_squared),
+            linf=float(sensitivity.linf),
+        )
+    sampled = noise.with_rows(bound)
+    return Declared(settings_of(DiscreteLaplace(sampled.scale)), l0=bound, l1=bound, linf=bound)
+
+
+def _examined(
+    swap: Swap, methods: Sequence[str], chosen: Sequence[Pair]
+) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        findings = []
+        for method in methods:
+            for pair in chosen if effort is Effort.FULL else chosen[-2:]:
+                with swap():
+                    left, declared = recording(pair.with_user, method)
+                    right, _ = recording(pair.base, method)
+                findings += compare(left, right, declared, f"{pair.name}, {method}")
+        return findings
+
+    return examined
+
+
+def all_rows() -> AbstractContextManager[None]:
+    """Every row of a user counts, not a sample of them."""
+    shipped = sample_rows
+    return swapped(
+        module,
+        "sample_rows",
+        lambda table, by, _bound, *, key: shipped(table, by, 1 << 20, key=key),
+    )
+
+
+def support_before_sampling() -> AbstractContextManager[None]:
+    """Groups of which no row was kept are there, with a count of 0, as printed."""
+    shipped = sample_rows
+
+    def with_zeros(table: Any, by: Any, bound: int, *, key: bytes) -> Any:
+        kept = shipped(table, by, bound, key=key)
+        every = rows_of_pairs(kept.grouped)
+        zeros = every.select(*kept.grouped.columns, **{VALUE: every["hc_n_rows"] * 0})
+        return replace(kept, expr=kept.expr.union(zeros))
+
+    return swapped(module, "sample_rows", with_zeros)
+
+
+def no_norm() -> AbstractContextManager[None]:
+    """Users keep the norm they have."""
+    shipped = clip_l2
+
+    def unclipped(table: Any, by: Any, limits: Any, *, max_l2_squared: int, key: bytes) -> Any:
+        return shipped(table, by, limits, max_l2_squared=1 << 30, key=key)
+
+    return swapped(module, "clip_l2", unclipped)
+
+
+def no_ratio() -> AbstractContextManager[None]:
+    """What a user with rows in very many groups loses counts in full when a norm is chosen."""
+    shipped = losses_module._by_norm
+
+    def uncapped(norms: Any, candidates: Any, _max_ratio: int) -> Any:
+        return shipped(norms, candidates, 1 << 20)
+
+    return swapped(losses_module, "_by_norm", uncapped)
+
+
+def end_from_data() -> AbstractContextManager[None]:
+    """Candidates that end where the largest user does."""
+    shipped = module._FoundEvents._choose
+
+    def choose(count: Any, store: Any, values: Any) -> int:
+        expr = count.dataset.table.expr
+        rows = expr.group_by(count.dataset.table.user).agg(n=expr.count())
+        engine: Any = count.dataset.table.engine
+        largest = engine.connection.execute(rows.agg(most=rows["n"].max()))["most"][0]
+        every = [bound for bound in module.candidate_bounds() if bound < largest]
+        with swapped(module, "candidate_bounds", lambda: (*every, int(largest), 1 << 18)):
+            return shipped(count, store, values)
+
+    return swapped(module._FoundEvents, "_choose", choose)
+
+
+BOTH = ("gaussian", "laplace")
+TRIAL = Trial(
+    "count_events_found",
+    (
+        Case("as shipped", _examined(nullcontext, BOTH, ALL_PAIRS), is_mutant=False),
+        Case("all rows of a user", _examined(all_rows, BOTH[1:], ROWS)),
+        Case("groups without a kept row", _examined(support_before_sampling, BOTH[1:], ROWS)),
+        Case("no norm", _examined(no_norm, BOTH[:1], ROWS)),
+        Case("no limit on rows over norm", _examined(no_ratio, BOTH[:1], ALL_PAIRS[-2:-1])),
+        Case("candidates up to the largest user", _examined(end_from_data, BOTH[1:], ROWS)),
+    ),
+)

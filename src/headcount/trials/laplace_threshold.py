@@ -1,0 +1,211 @@
+"""Trial of ``LaplaceThreshold``: all ways one user can split rows among groups of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from headcount.accounting.compose import cost
+from headcount.audit.blackbox import audit_epsilon, audit_support
+from headcount.audit.divergence import off_support, pure_epsilon, rho
+from headcount.audit.exact import read_words
+from headcount.audit.law import Law
+from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.draw import noisy
+from headcount.mechanisms.laplace_threshold import LaplaceThreshold
+from headcount.noise.discrete_laplace import DiscreteLaplace
+from headcount.noise.entropy import Entropy
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+from headcount.trials.trial import POINTS, Case, Effort, Trial
+
+Integers = npt.NDArray[np.int64]
+ABSENT = None
+BOUND = 4
+MANY = 1000
+HIGH = 10_000
+"""A count so far above any threshold that the group always leaves."""
+
+
+def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    """All ways to write a number as a sum of positive ones, largest first."""
+    if total == 0:
+        yield ()
+    for first in range(min(total, largest or total), 0, -1):
+        for rest in partitions(total - first, first):
+            yield (first, *rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What is declared, and what is done."""
+
+    declared: LaplaceThreshold
+    done: LaplaceThreshold
+    n_left_over: int = 0
+    """Groups of which no row was kept, and that get noise all the same."""
+
+
+Make = Callable[[LaplaceThreshold], Variant]
+
+
+def calibrated(
+    epsilon: float, delta: float, neighbours: Neighbours = Neighbours.ADD_REMOVE
+) -> LaplaceThreshold:
+    """All of epsilon on the noise, all of delta on the threshold."""
+    return LaplaceThreshold.calibrate(
+        BOUND, Zcdp(Fraction(epsilon) ** 2 / 2, str(delta)), neighbours
+    )
+
+
+def law_of_group(mechanism: LaplaceThreshold, true_total: int) -> Law:
+    """The law of one group: its noisy count, or absent."""
+
+    def run(script: Entropy, n: int) -> list[int | None]:
+        kept, noisy_totals = mechanism.draw(np.full(n, true_total, dtype=np.int64), script)
+        left: list[int | None] = [ABSENT] * n
+        for at, noisy_total in zip(kept.tolist(), noisy_totals.tolist(), strict=True):
+            left[at] = noisy_total
+        return left
+
+    return read_words(run, DiscreteLaplace(mechanism.scale).tables()[0].bounds)
+
+
+_LAWS: dict[tuple[LaplaceThreshold, int], Law] = {}
+
+
+def _cached_law(mechanism: LaplaceThreshold, true_total: int) -> Law:
+    key = (mechanism, true_total)
+    if key not in _LAWS:
+        if len(_LAWS) > 256:
+            _LAWS.clear()
+        _LAWS[key] = law_of_group(mechanism, true_total)
+    return _LAWS[key]
+
+
+def new_group_delta(variant: Variant, split: Sequence[int]) -> Finding:
+    """The exact chance that any group leaves that only one user is in."""
+    stays = 1.0
+    for true_total, n in [*((part, 1) for part in split), (0, variant.n_left_over)]:
+        if n:
+            law = _cached_law(variant.done, true_total)
+            stays *= (1 - off_support(law, Law({ABSENT: Fraction(1)})).low) ** n
+    subject = f"one user alone, {'+'.join(map(str, split))} rows"
+    return Finding(Tier.EXACT, subject, "delta", float(variant.declared.delta), 1 - stays)
+
+
+def _distance(variant: Variant, subject: str) -> list[Finding]:
+    """A user who brings all their rows to one heavy group, or takes another's place."""
+    laws = _cached_law(variant.done, HIGH + BOUND), _cached_law(variant.done, HIGH)
+    least = 1e7 * float(max(law.residual for law in laws))
+    users = 2 if variant.declared.neighbours is Neighbours.REPLACE else 1
+    claimed = float(variant.declared.event.l1 / variant.declared.event.scale)
+    found = users * pure_epsilon(*laws, least).low
+    spend = float(cost(variant.declared.event).rho)
+    return [
+        Finding(Tier.EXACT, subject, "epsilon", claimed, found),
+        Finding(Tier.EXACT, subject, "rho", spend, users * rho(*laws)),
+    ]
+
+
+def _sampled(variant: Variant, epsilon: float, delta: float, n: int) -> list[Finding]:
+    """Outputs alone: one heavy group with and without the user, and the user's own groups."""
+    sides = []
+    for true_total in (HIGH + BOUND, HIGH):
+        _, noisy_totals = variant.done.draw(np.full(n, true_total, dtype=np.int64))
+        sides.append(noisy_totals[:, None])
+    subject = f"epsilon {epsilon}, all rows in one heavy group"
+    if variant.declared.neighbours is Neighbours.REPLACE:
+        epsilon /= 2
+    findings = [audit_epsilon(*sides, epsilon=epsilon, delta=delta, subject=subject)]
+    totals = np.array([1] * BOUND + [0] * variant.n_left_over, dtype=np.int64)
+    runs = min(n, 2_000_000 // len(totals))
+    kept, _ = variant.done.draw(np.tile(totals, runs))
+    hits = len(np.unique(kept // len(totals)))
+    subject = f"epsilon {epsilon}, one row in each of {BOUND} groups"
+    return [*findings, audit_support(hits, runs, delta=delta, subject=subject)]
+
+
+def _examined(
+    make: Make, n: int, neighbours: Sequence[Neighbours] = tuple(Neighbours)
+) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(effort: Effort) -> Sequence[Finding]:
+        findings = []
+        for relation in neighbours:
+            for epsilon, delta in POINTS if effort is Effort.FULL else POINTS[::2]:
+                variant = make(calibrated(epsilon, delta, relation))
+                findings += _distance(variant, f"epsilon {epsilon}, {relation.value}")
+                findings += [new_group_delta(variant, split) for split in partitions(BOUND)]
+                if n:
+                    findings += _sampled(variant, epsilon, delta, n)
+        small = make(calibrated(1.0, 1e-6))
+        return [*findings, *(new_group_delta(small, split) for split in partitions(BOUND))]
+
+    return examined
+
+
+def as_shipped(mechanism: LaplaceThreshold) -> Variant:
+    """The mechanism itself."""
+    return Variant(mechanism, mechanism)
+
+
+def half_noise(mechanism: LaplaceThreshold) -> Variant:
+    """Half the scale that is declared, and the threshold that would go with it."""
+    spend = Zcdp(4 * cost(mechanism.event).rho, mechanism.delta)
+    return Variant(mechanism, LaplaceThreshold.calibrate(BOUND, spend, mechanism.neighbours))
+
+
+def support_before_sampling(mechanism: LaplaceThreshold) -> Variant:
+    """Noise on every group that a user had before rows were sampled, as printed."""
+    return Variant(mechanism, mechanism, n_left_over=MANY * BOUND)
+
+
+def one_too_low(mechanism: LaplaceThreshold) -> Variant:
+    """The threshold of one less."""
+    return Variant(mechanism, replace(mechanism, threshold=mechanism.threshold - 1))
+
+
+def replaced_as_removed(mechanism: LaplaceThreshold) -> Variant:
+    """The noise of add/remove, claimed for replacement, as printed."""
+    scale = mechanism.scale / 2
+    return Variant(mechanism, replace(mechanism, scale=scale))
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast(LaplaceThreshold):
+    """Releases what reaches the threshold, not only what is above it."""
+
+    def draw(
+        self, true_totals: Integers, entropy: Entropy | None = None
+    ) -> tuple[npt.NDArray[np.intp], Integers]:
+        """The shipped draw with ``>=`` in place of ``>``."""
+        noisy_totals = noisy(true_totals, DiscreteLaplace(self.scale), entropy)
+        kept = (noisy_totals >= self.threshold).nonzero()[0]
+        return kept, noisy_totals[kept]
+
+
+def at_least(mechanism: LaplaceThreshold) -> Variant:
+    """``>=`` for ``>``."""
+    m = mechanism
+    return Variant(m, AtLeast(m.max_rows, m.scale, m.threshold, m.delta, m.neighbours))
+
+
+ONE = (Neighbours.ADD_REMOVE,)
+TRIAL = Trial(
+    "laplace_threshold",
+    (
+        Case("as shipped", _examined(as_shipped, 20_000), is_mutant=False),
+        Case("half the noise", _examined(half_noise, 10_000, ONE)),
+        Case("noise on the support before sampling", _examined(support_before_sampling, 500, ONE)),
+        Case("threshold one too low", _examined(one_too_low, 0, ONE)),
+        Case(">= for >", _examined(at_least, 0, ONE)),
+        Case(
+            "replacement with the noise of add/remove",
+            _examined(replaced_as_removed, 10_000, (Neighbours.REPLACE,)),
+        ),
+    ),
+)

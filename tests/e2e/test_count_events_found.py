@@ -1,0 +1,120 @@
+"""``count_events`` where groups are found in the data, as people call it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import headcount as hc
+from headcount.errors import UsageError
+
+N_USERS = 6000
+
+
+def events() -> pa.Table:
+    rng = np.random.default_rng(9)
+    n_each = np.minimum(
+        rng.geometric(1 / 6, N_USERS) * rng.choice([1, 9], N_USERS, p=[0.97, 0.03]), 300
+    )
+    user = np.repeat(np.arange(N_USERS), n_each)
+    page = np.minimum(rng.geometric(0.08, len(user)) - 1, 60)
+    rare = rng.random(len(user)) < 0.01
+    name = [
+        f"own {u}" if own else f"page {p:02d}" for u, p, own in zip(user, page, rare, strict=True)
+    ]
+    return pa.table({"user": user, "page": name})
+
+
+EVENTS = events()
+TRUE = Counter(EVENTS.column("page").to_pylist())
+
+
+def opened(tmp_path: Path, rho: object = 1, **more: Any) -> Any:
+    budget = hc.Budget(rho=rho, delta=1e-6)  # type: ignore[arg-type]
+    return hc.open(
+        EVENTS, user="user", account="e", budget=budget, ledger=tmp_path / "l.db", **more
+    )
+
+
+@pytest.mark.parametrize("method", ["auto", "laplace"])
+def test_large_groups_are_found_and_their_bars_cover_them(tmp_path: Path, method: str) -> None:
+    data = opened(tmp_path)
+    plan = data.count_events("page", method=method)
+    assert "chosen privately" in str(plan)
+    assert "Gaussian noise has sd" in str(plan) or method == "laplace"
+    release = plan.release()
+    assert plan.spend <= data.account.spent <= data.account.limit
+    assert data.account.spent.rho - plan.spend.rho < 1e-11
+    rows = release.to_arrow().to_pylist()
+    assert len(rows) >= (20 if method == "auto" else 5)
+    assert not any(row["page"].startswith("own") for row in rows)
+    covered = [row["low"] <= TRUE[row["page"]] <= row["high"] for row in rows]
+    assert np.mean(covered) > 0.75
+    assert release.facts.verb == "count_events"
+    chosen = "gaussian" if method == "auto" else method
+    assert any(f"Method {chosen!r}" in note for note in release.facts.notes)
+
+
+def test_replacement_takes_laplace_noise_and_its_own_scale(tmp_path: Path) -> None:
+    data = opened(tmp_path, neighbours="replace")
+    with pytest.raises(UsageError, match="add-remove accounts"):
+        data.count_events("page", method="gaussian")
+    with pytest.raises(UsageError, match="add-remove accounts"):
+        data.count_events("page", within=0.1)
+    release = data.count_events("page").release()
+    assert "replacing one user" in release.guarantee
+    assert "Laplace" in release.facts.noise
+
+
+def test_top_keeps_the_largest(tmp_path: Path) -> None:
+    release = opened(tmp_path).count_events("page", top=4).release()
+    rows = release.to_arrow().to_pylist()
+    assert len(rows) == 4
+    assert {row["page"] for row in rows} <= {f"page {p:02d}" for p in range(7)} | {"page 60"}
+
+
+def test_within_keeps_its_promise(tmp_path: Path) -> None:
+    plan = opened(tmp_path).count_events("page", within=0.10)
+    assert "about nine in ten rows within 0.1" in str(plan)
+    assert "count events within 0.1" in str(plan)
+    release = plan.release()
+    rows = release.to_arrow().to_pylist()
+    assert len(rows) > 10
+    covered = [row["low"] <= TRUE[row["page"]] <= row["high"] for row in rows]
+    assert np.mean(covered) > 0.8
+    near = [abs(row["count"] / TRUE[row["page"]] - 1) <= 0.105 for row in rows]
+    assert np.mean(near) > 0.7
+
+
+def test_where_noise_exceeds_signal_the_release_says_so(tmp_path: Path) -> None:
+    few = pa.table({"user": [1, 2, 3], "page": ["a", "b", "b"]})
+    data = hc.open(
+        few, user="user", account="few", budget=hc.Budget(rho=1, delta=1e-6), ledger=tmp_path / "f"
+    )
+    release = data.count_events("page").release()
+    assert len(release) == 0
+    assert any("noise exceeds signal" in note for note in release.facts.notes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "peel"}, "method must be one of"),
+        ({"method": "laplace", "within": 0.1}, "has no target"),
+        ({"within": 0.7}, "within must be"),
+        ({"top": 0}, "top must be"),
+        ({"spend": hc.Budget(rho="0.000001")}, "rho of at least"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    arguments: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    data = opened(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        data.count_events("page", **arguments)
+    assert data.account.spent.rho == 0
