@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from headcount.cli import audit, count_users, demo, ledger, profile
+from headcount.cli import audit, count_users, demo, frequencies, ledger, profile
 from headcount.errors import HeadcountError
 from headcount.version import __version__
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("count-users")(count_users.count_users)
 app.command("profile")(profile.profile)
+app.command("frequencies")(frequencies.frequencies)
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

@@ -30,6 +30,10 @@ LAW = 3.1, 0.58, 1.47
 """Fitted to measured l1 errors: factor, power of users and buckets, power of 1 / epsilon."""
 
 
+USUAL_STRETCH = 4.7
+"""What undoing collisions does in twice as many buckets as users, where the law was fitted."""
+
+
 def expected_l1(total: float, n_buckets: int, ratio: float, n_noises: int) -> float:
     """The l1 error to expect, within a factor of about 1.5, and of 4 for very strong noise.
 
@@ -66,7 +70,7 @@ def laplace_errors(
         return derivative
 
     return Errors(
-        l1=expected_l1(total, n_buckets, ratio, n_noises),
+        l1=expected_l1(total, n_buckets, ratio, n_noises) * max(1.0, stretch / USUAL_STRETCH),
         distinct=rmse(lambda r: (r >= 1).astype(np.float64)),
         total=rmse(lambda r: r),
         entropy=rmse(entropy),

@@ -111,9 +111,12 @@ class Frequencies:
                 f"group), and it was {self.noise_sd:.3g} here. Spend more, or lower the bound. "
                 "Nothing was charged."
             )
+        return Estimate(self.new_groups(more), self.errors.coverage * more / MAX_COVERAGE)
+
+    def new_groups(self, more: float) -> float:
+        """The estimator of ``coverage``, where it makes sense and where it does not."""
         signs = -np.power(-more, np.minimum(self.counts, 1000).astype(np.float64))
-        new = float(signs @ self.groups)
-        return Estimate(new, self.errors.coverage * more / MAX_COVERAGE)
+        return float(signs @ self.groups)
 
     def support_size(self) -> Estimate:
         """How many groups there are in all, seen or not, at least (Chao's lower bound)."""
@@ -135,6 +138,20 @@ class Frequencies:
     def __repr__(self) -> str:
         distinct = self.distinct().value
         return f"<Frequencies of {distinct:,.0f} groups, {len(self.counts):,} different counts>"
+
+
+def distance(
+    left: tuple[NDArray[np.int64], NDArray[np.int64]],
+    right: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> float:
+    """The l1 distance of two sorted lists of counts, given as runs: counts and groups of each."""
+    ends = np.unique(np.concatenate([left[0], right[0]]))
+    apart = np.zeros(len(ends))
+    for sign, (counts, groups) in ((1, left), (-1, right)):
+        order = np.argsort(counts)
+        above = np.append(np.cumsum(groups[order][::-1])[::-1], 0)
+        apart += sign * above[np.searchsorted(counts[order], ends)]
+    return float(np.abs(apart) @ np.diff(ends, prepend=0))
 
 
 def laplace_sd(ratio: float, n_noises: int) -> float:
