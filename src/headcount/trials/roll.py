@@ -16,6 +16,8 @@ MECHANISMS = (
     "equal_error_size",
     "equal_error",
     "count_users",
+    "sorted_counts",
+    "laplace_histogram",
 )
 
 
