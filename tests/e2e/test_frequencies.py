@@ -40,7 +40,8 @@ def opened(tmp_path: Path, groups_per_user: int = 1) -> Dataset:
 )
 def test_frequencies_come_back(settings: dict[str, int], tmp_path: Path) -> None:
     data = opened(tmp_path)
-    release = data.frequencies("group", spend=hc.Budget(epsilon=10), **settings).release()
+    plan = data.frequencies("group", spend=hc.Budget(epsilon=10), **settings)  # type: ignore[arg-type]
+    release = plan.release()
     assert isinstance(release, FrequencyRelease)
     assert release.facts.value == "groups"
     rows = release.to_arrow()
