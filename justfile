@@ -111,6 +111,10 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
+# Errors of frequencies; real lists need HEADCOUNT_DATA; last line is JSON
+bench-frequencies *args:
+    {{ bin }}/python benchmarks/frequencies.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
