@@ -267,7 +267,7 @@ def _large(lists: Cells) -> dict[str, float]:
         "central": "central", "release": "release", "npmle": "pan", "finish": "pan_finish",
         "alg1": "pan_alg1",
     }  # fmt: skip
-    found = {}
+    found: dict[str, float] = {}
     for name, cell in lists.items():
         source, epsilon = name.split("_")[0], name.rsplit("eps=", 1)[1].removesuffix(".0")
         if source in ("yahoo", "linkedin"):
