@@ -35,10 +35,17 @@ def opened(tmp_path: Path, groups_per_user: int = 1) -> Dataset:
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"bound": 1}, {"bound": 1, "at_most": 8000}, {"bound": 1, "buckets": 40_000}],
+    [
+        {},
+        {"bound": 1},
+        {"bound": 1, "at_most": 8000},
+        {"bound": 1, "buckets": 40_000},
+        {"bound": 1, "groups": range(8000)},
+        {"bound": 1, "groups": range(8000), "method": "laplace"},
+    ],
     ids=str,
 )
-def test_frequencies_come_back(settings: dict[str, int], tmp_path: Path) -> None:
+def test_frequencies_come_back(settings: dict[str, object], tmp_path: Path) -> None:
     data = opened(tmp_path)
     plan = data.frequencies("group", spend=hc.Budget(epsilon=10), **settings)  # type: ignore[arg-type]
     release = plan.release()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from headcount.releases.release import Release
@@ -36,7 +36,9 @@ class FrequencyRelease(Release):
             counts=np.asarray(table.column("count"), np.int64),
             groups=np.asarray(table.column("groups"), np.float64),
             sds=np.asarray(table.column("sd"), np.float64),
-            errors=Errors(**{**dict.fromkeys(Errors.__slots__, math.nan), **numbers}),
+            errors=Errors(
+                **{part.name: numbers.get(part.name, math.nan) for part in fields(Errors)}
+            ),
             noise_sd=noise_sd,
         )
 
