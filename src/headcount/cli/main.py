@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from headcount.cli import audit, count_users, demo, frequencies, ledger, profile
+from headcount.cli import audit, count_users, demo, frequencies, ledger, profile, stream
 from headcount.errors import HeadcountError
 from headcount.version import __version__
 
@@ -28,6 +28,7 @@ app.command("frequencies")(frequencies.frequencies)
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(stream.app, name="stream")
 
 
 @app.callback(invoke_without_command=True)

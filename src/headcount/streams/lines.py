@@ -1,0 +1,130 @@
+"""Reading events from a pipe at the pipe's speed: lines, or one field of JSON lines.
+
+Events are in a buffer on their way to the counters, and only there. It is small, and overwritten
+with zeros as soon as its events are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from headcount.streams.hashing import PADDING, Bytes
+from headcount.streams.stream import Stream
+
+BLOCK = 1 << 18
+LINE_END, RETURN = 10, 13
+PIPE_SIZE_COMMAND = 1031
+"""F_SETPIPE_SZ: a pipe that holds a whole block lets writer and reader work side by side."""
+
+
+def add_lines(
+    stream: Stream, descriptor: int, *, field: str | None = None, flush_every: float = 10.0
+) -> None:
+    """Count every line that comes in until the end; every few seconds make it last.
+
+    A line is a value; empty lines are dropped. With ``field`` a line is a JSON object whose field
+    is the value; lines without it, and lines that are no JSON, are dropped.
+    """
+    add = _add_block if field is None else _json_adder(field)
+    flushed = time.monotonic()
+    for data, end in _blocks(descriptor, flush_every):
+        if end:
+            add(stream, data, end)
+        if time.monotonic() - flushed >= flush_every:
+            stream.flush()
+            flushed = time.monotonic()
+    stream.flush()
+
+
+def _blocks(descriptor: int, wait: float) -> Iterator[tuple[Bytes, int]]:
+    """Whole lines, as many as there are; nothing when none came for a while."""
+    _widen(descriptor)
+    buffer = bytearray(BLOCK + PADDING)
+    filled = 0
+    while True:
+        if not select.select([descriptor], [], [], wait)[0]:
+            yield np.frombuffer(buffer, np.uint8), 0
+            continue
+        n = os.readv(descriptor, [memoryview(buffer)[filled : len(buffer) - PADDING]])
+        end = buffer.rfind(b"\n", filled, filled + n) + 1
+        filled += n
+        if n == 0 and filled:
+            buffer[filled] = LINE_END
+            end = filled = filled + 1
+        if end:
+            data = np.frombuffer(buffer, np.uint8)
+            yield data, end
+            rest = data[end:filled].copy()
+            data[:filled] = 0
+            data[: len(rest)] = rest
+            rest[:] = 0
+            filled -= end
+        if n == 0:
+            return
+        if filled == len(buffer) - PADDING:
+            longer = bytearray(2 * len(buffer))
+            longer[:filled] = buffer[:filled]
+            buffer[:] = bytes(len(buffer))
+            buffer = longer
+
+
+def _widen(descriptor: int) -> None:
+    try:
+        import fcntl
+
+        fcntl.fcntl(descriptor, PIPE_SIZE_COMMAND, BLOCK)
+    except (ImportError, OSError):
+        pass  # not a pipe, or not a system that can: it works all the same
+
+
+def _add_block(stream: Stream, data: Bytes, end: int) -> None:
+    ends = np.flatnonzero(data[:end] == LINE_END)
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    starts[1:] = ends[:-1] + 1
+    lengths = ends - starts
+    if (data[np.maximum(ends - 1, 0)] == RETURN).any():
+        lengths -= (data[np.maximum(ends - 1, 0)] == RETURN) & (lengths > 0)
+    if not lengths.all():
+        starts, lengths = starts[lengths > 0], lengths[lengths > 0]
+    stream.add_laid_out(data, starts, lengths)
+
+
+def _json_adder(field: str) -> Callable[[Stream, Bytes, int], None]:
+    parsing = pyarrow.json.ParseOptions(
+        explicit_schema=pa.schema([(field, pa.string())]), unexpected_field_behavior="ignore"
+    )
+    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=1 << 30)
+
+    def add(stream: Stream, data: Bytes, end: int) -> None:
+        try:
+            with pa.BufferReader(pa.py_buffer(data[:end])) as source:
+                table = pyarrow.json.read_json(source, reading, parsing)
+        except pa.ArrowException:
+            # A line that is no JSON, or a number in the field: take this block line by line.
+            stream.update(pa.array(_texts(data[:end].tobytes(), field), pa.string()))
+        else:
+            stream.update(table.column(field))
+
+    return add
+
+
+def _texts(block: bytes, field: str) -> Iterator[str]:
+    for line in block.splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        value = record.get(field) if isinstance(record, dict) else None
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (bool, int, float)):
+            yield json.dumps(value)
