@@ -15,6 +15,7 @@ MECHANISMS = (
     "private_count_release",
     "equal_error_size",
     "equal_error",
+    "pan_private",
     "count_users",
     "sorted_counts",
     "laplace_histogram",
