@@ -115,7 +115,7 @@ class Mapped:
         self.counters = np.frombuffer(self._map, "<i8", offset=at).view(np.int64)
         mark, copied, digest = self._status()
         self.copied = copied
-        if mark == SEALED and digest != self._digest():
+        if mark not in (SEALED, OPEN) or (mark == SEALED and digest != self._digest()):
             self.close(seal=False)
             raise refused(self.path, "its counters are damaged")
         self._mark = mark

@@ -14,7 +14,7 @@ from headcount.errors import UsageError
 from headcount.privacy.exact import Number
 from headcount.streams import promise
 from headcount.streams.file import CHUNK, Counters, chunks, write
-from headcount.streams.hashing import Bytes, Places, ValueHash
+from headcount.streams.hashing import Bytes, Hashes, Places, ValueHash
 from headcount.streams.places import InMemory, Mapped, Place
 from headcount.streams.terms import Terms, new_terms
 from headcount.streams.values import laid_out
@@ -83,7 +83,7 @@ class Stream:
         self._hash = ValueHash(self.terms.hash_seed)
         self._known: pa.Array | None = None
         if self.terms.groups is not None:
-            self._known = pa.array(self._hash.of_texts(self.terms.groups))
+            self._known = _arrow(self._hash.of_texts(self.terms.groups))
 
     @property
     def terms(self) -> Terms:
@@ -120,7 +120,7 @@ class Stream:
         if self._known is None:
             at = (hashes % np.uint64(self.terms.n_counters)).view(np.int64)
         else:
-            found = pc.index_in(pa.array(hashes), value_set=self._known)
+            found = pc.index_in(_arrow(hashes), value_set=self._known)
             at = found.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
         counters = self._place.counters
         if len(counters) <= 2 * len(at):
@@ -246,6 +246,11 @@ class Stream:
                 "This stream is finished: its one output was taken, and output() gives it again. "
                 "Count further events in a new stream. Nothing was changed."
             )
+
+
+def _arrow(hashes: Hashes) -> pa.Array:
+    # pa.array looks for pandas first, and importing that takes longer than a million events.
+    return pa.Array.from_buffers(pa.uint64(), len(hashes), [None, pa.py_buffer(hashes)])
 
 
 def _first_noise(terms: Terms) -> Iterator[Counters]:
