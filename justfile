@@ -119,6 +119,10 @@ bench-frequencies *args:
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
 
+# Events of a stream beside reading the lines; last line is JSON
+bench-streams *args:
+    {{ bin }}/python benchmarks/streams.py {{ args }}
+
 # Build the documentation; warnings are errors
 docs:
     {{ bin }}/zensical build --clean --strict
