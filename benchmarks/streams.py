@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def measure(texts: dict[str, bytes], n: int, folder: Path) -> dict[str, float]:
     for name, stream in states.items():
         field = "page" if name.startswith("json") else None
         kind = "lines" if field is None else "json"
-        ways[name] = (kind, lambda d, s=stream, f=field: add_lines(s, d, field=f))
+        ways[name] = (kind, partial(add_lines, stream, field=field))
     ways["json_read"] = ("json", only_read)
     took: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(REPEATS):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-import headcount as hc
 from headcount.errors import UsageError
 from headcount.mechanisms.pan_private import PanPrivate, one_event
 from headcount.privacy.neighbours import Neighbours
@@ -129,9 +129,7 @@ def test_there_is_no_output_before_the_end() -> None:
 def test_error_bars_hold_the_law_of_all_draws() -> None:
     for epsilon in ("0.01", "1", "3"):
         for n in (1, 2, 100):
-            mechanism = PanPrivate.calibrate(
-                one_event(Neighbours.ADD_REMOVE), hc.Budget(epsilon=epsilon).epsilon or 0
-            )
+            mechanism = PanPrivate.calibrate(one_event(Neighbours.ADD_REMOVE), Fraction(epsilon))
             drawn = sum(mechanism.draw(np.zeros(40_000, np.int64)) for _ in range(n))
             width = mechanism.error_bound(0.95, n)
             inside = np.mean(np.abs(drawn) <= width)

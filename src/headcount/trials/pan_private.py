@@ -10,7 +10,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -28,6 +28,7 @@ from headcount.audit.exact import Script, Words, read_words
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import draw
+from headcount.mechanisms.pan_private import one_event
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.exact import exact
 from headcount.privacy.neighbours import Neighbours
@@ -304,7 +305,7 @@ def merge_forgets() -> Iterator[None]:
     merged = terms.Terms.merged
 
     def forgetful(self: terms.Terms, others: Sequence[terms.Terms]) -> terms.Terms:
-        return terms.replace(merged(self, others), n_noises=self.n_noises)
+        return replace(merged(self, others), n_noises=self.n_noises)
 
     with swapped(terms.Terms, "merged", forgetful):
         yield
@@ -313,7 +314,6 @@ def merge_forgets() -> Iterator[None]:
 @contextmanager
 def noise_of_add_remove() -> Iterator[None]:
     """Noise for one counter that moves, where a replaced event moves two."""
-    one_event = terms.one_event
     with swapped(terms, "one_event", lambda _asked: one_event(Neighbours.ADD_REMOVE)):
         yield
 
