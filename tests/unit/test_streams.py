@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import threading
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.pan_private import PanPrivate, one_event
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.file import header, read_terms
-from headcount.streams.output import run_lengths
+from headcount.streams.output import StreamFrequencies, run_lengths
 from headcount.streams.stream import Stream
 
 BARE = 60
@@ -216,17 +217,90 @@ def test_a_copy_makes_the_next_event_find_fresh_noise(tmp_path: Path) -> None:
         assert restored.n_noises == 2
         other = restored._place.counters - before
     assert np.count_nonzero(steps != other) > 5_000
+    # The restored copy is a state now, and no longer a copy to write over.
+    with pytest.raises(UsageError, match="no copy of this stream"):
+        stream.snapshot(tmp_path / "copy.hcs")
     # The mark lasts: who goes on after a crash finds fresh noise too.
-    stream.snapshot(tmp_path / "copy.hcs")
+    stream.snapshot(tmp_path / "second.hcs")
     stream.close()
     with Stream.load(tmp_path / "state.hcs") as again:
         again.update(["two"])
         assert again.n_noises == 3
 
 
-def test_a_copy_does_not_replace_the_state_itself(tmp_path: Path) -> None:
-    with abc(path=tmp_path / "s.hcs") as stream, pytest.raises(UsageError, match="another name"):
-        stream.snapshot(tmp_path / "s.hcs")
+def test_a_copy_replaces_nothing_but_an_earlier_copy(tmp_path: Path) -> None:
+    other, table = tmp_path / "other.hcs", tmp_path / "table.parquet"
+    table.write_bytes(b"PAR1 and so on")
+    abc(path=other).close()
+    with abc(path=tmp_path / "s.hcs") as stream:
+        for path in (tmp_path / "s.hcs", other, table):
+            before = path.read_bytes()
+            with pytest.raises(UsageError, match="cannot be used"):
+                stream.snapshot(path)
+            assert path.read_bytes() == before
+        for _ in range(2):
+            stream.snapshot(tmp_path / "copy.hcs")
+            stream.update(["a"])
+    with Stream.load(tmp_path / "copy.hcs") as restored:
+        assert counts(restored)["a"] == 1
+
+
+def test_a_fork_holds_a_copy_and_is_refused(tmp_path: Path) -> None:
+    for path in (None, tmp_path / "state.hcs"):
+        stream = abc(path=path)
+        child = os.fork()
+        if child == 0:
+            try:
+                stream.update(["a"])
+            except UsageError:
+                stream.close()
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        if path is not None:
+            with pytest.raises(UsageError, match="another process counts"):
+                Stream.load(path)
+        stream.update(["a"])
+        assert counts(stream)["a"] == 1
+
+
+def test_threads_lose_no_event() -> None:
+    stream = Stream(buckets=1_000_000, epsilon=BARE)
+    values = pa.array([str(i % 50) for i in range(2_000)])
+
+    def count() -> None:
+        for _ in range(20):
+            stream.update(values)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stream._place.counters.sum() == 4 * 20 * 2_000
+
+
+def test_frequencies_of_buckets(tmp_path: Path) -> None:
+    path = tmp_path / "state.hcs"
+    stream = Stream(buckets=6_000, epsilon=8, path=path)
+    stream.update([str(i % 500) for i in range(1_500)])
+    output = stream.finish()
+    assert isinstance(output, StreamFrequencies)
+    rows = output.to_arrow()
+    assert output.distinct().value == pytest.approx(500, abs=25)
+    assert dict(zip(*(rows[name].to_pylist() for name in ("count", "groups")), strict=True))[
+        3
+    ] == pytest.approx(500, abs=40)
+    assert "epsilon 8 for one event" in repr(output)
+    assert "account" not in repr(output)
+    assert output.write(tmp_path / "out.parquet").exists()
+    assert output.write(tmp_path / "out.csv").exists()
+    stream.close()
+    with Stream.load(path) as again:
+        assert again.output().to_arrow().equals(rows)
+        refitted = again.output(method="l1")
+        assert isinstance(refitted, StreamFrequencies)
+        assert refitted.distinct().value == pytest.approx(500, abs=100)
 
 
 def test_reseal_adds_one_draw(tmp_path: Path) -> None:

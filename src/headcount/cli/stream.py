@@ -154,6 +154,7 @@ def finish(
         int | None, typer.Option(help="How many events there were, when that is public.")
     ] = None,
     out: option.Out = None,
+    plot: option.Plot = None,
 ) -> None:
     """Take the output, once. Asked again, the same one is shown: nothing is drawn twice."""
     from headcount.streams.stream import Stream
@@ -161,10 +162,10 @@ def finish(
     with Stream.load(state) as stream:
         # What was drawn is in the file: asking again after a crash is reading, not drawing.
         take = stream.output if stream.terms.is_finished else stream.finish
-        _show(take(confidence=confidence, method=method, n_events=events), out)
+        _show(take(confidence=confidence, method=method, n_events=events), out, plot)
 
 
-def _show(output: StreamOutput, out: Path | None) -> None:
+def _show(output: StreamOutput, out: Path | None, plot: Path | None) -> None:
     from headcount.cli.show import rows
 
     rows(output)
@@ -172,3 +173,5 @@ def _show(output: StreamOutput, out: Path | None) -> None:
         print(note)
     if out is not None:
         print(f"\nWrote {output.write(out)}")
+    if plot is not None:
+        print(f"\nDrew {output.plot(plot)}")

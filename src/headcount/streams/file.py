@@ -107,6 +107,12 @@ def read_copied(path: Path, layout: Layout) -> bool:
         return bool(COPIED.unpack(file.read(COPIED.size))[0])
 
 
+def is_copy_of(terms: Terms, path: Path) -> bool:
+    """Whether a file is an earlier copy of the same stream, and may be written over."""
+    there, layout = read_terms(path)
+    return there.parts == terms.parts and read_copied(path, layout)
+
+
 def write(path: Path, terms: Terms, parts: Iterable[Counters], *, copied: bool) -> None:
     """Put a sealed file in place of what is there, in one step that a crash cannot cut in two."""
     # One name, so that what a crash leaves behind is overwritten and never piles up.

@@ -1,55 +1,62 @@
-"""What a finished stream publishes: rows with error bars, drawn once."""
+"""What a finished stream publishes: rows with error bars, drawn once.
+
+No ledger paid for them: accounts protect users, and a stream protects events.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from headcount.accounting.compose import cost
-from headcount.accounting.tail import upper_point
 from headcount.errors import UsageError
 from headcount.privacy.neighbours import Neighbours
+from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
 from headcount.releases.release import Facts, Release
 from headcount.streams import promise
 from headcount.streams.file import Counters, chunks
 from headcount.streams.terms import Terms
 from headcount.version import __version__
 
-if TYPE_CHECKING:
-    from headcount.postprocess.frequencies import Frequencies
-
 MAX_NOISES_OF_ALGORITHM_1 = 3
+CONFIDENCE = 0.95
 
 
-class StreamOutput(Release):
-    """The output of a stream: one row per group, or how many groups have each count.
-
-    Columns of known groups: ``group``, ``count``, ``low``, ``high`` and ``sd``. Of buckets:
-    ``count``, ``groups``, ``low``, ``high`` and ``sd``, and ``frequencies`` holds the fit.
-    No ledger paid for it: accounts protect users, and this protects events.
-    """
-
-    def __init__(
-        self, table: pa.Table, facts: Facts, frequencies: Frequencies | None = None
-    ) -> None:
-        super().__init__(table, facts)
-        self.frequencies = frequencies
+class StreamCounts(Release):
+    """The counts of known groups: ``group``, ``count``, ``low``, ``high`` and ``sd``."""
 
     def __repr__(self) -> str:
-        rows = "row" if len(self) == 1 else "rows"
-        return f"<StreamOutput: {len(self):,} {rows}, {self.guarantee}>"
+        return f"<StreamCounts: {len(self):,} groups, {self.guarantee}>"
+
+
+class StreamFrequencies(FrequencyRelease):
+    """How many groups have each count; ``distinct()`` and ``entropy()`` are free."""
+
+    def __repr__(self) -> str:
+        return f"<StreamFrequencies: {len(self):,} different counts, {self.guarantee}>"
+
+
+StreamOutput = StreamCounts | StreamFrequencies
 
 
 def check_options(
-    terms: Terms, *, confidence: float = 0.95, method: str = "npmle", n_events: int | None = None
+    terms: Terms,
+    *,
+    confidence: float = CONFIDENCE,
+    method: str = "npmle",
+    n_events: int | None = None,
 ) -> None:
     """Refuse what cannot be answered, before the one output is taken."""
     if not 0 < confidence < 1:
         raise UsageError(f"confidence must be above 0 and below 1, not {confidence}.")
-    if terms.groups is not None and (method != "npmle" or n_events is not None):
-        raise UsageError("method and n_events are for streams with buckets. Nothing was taken.")
+    if terms.groups is not None:
+        if method != "npmle" or n_events is not None:
+            raise UsageError("method and n_events are for streams with buckets. Nothing was taken.")
+        return
+    if confidence != CONFIDENCE:
+        raise UsageError(f"Frequencies have error bars of {CONFIDENCE:.0%}. Nothing was taken.")
     if n_events is not None and terms.neighbours is not Neighbours.REPLACE:
         raise UsageError(
             "n_events is for neighbours='replace', where the number of events is public; this "
@@ -66,15 +73,15 @@ def output_of(
     terms: Terms,
     noisy_counters: Counters,
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     method: str = "npmle",
     n_events: int | None = None,
 ) -> StreamOutput:
     """The rows of a finished stream."""
     check_options(terms, confidence=confidence, method=method, n_events=n_events)
     if terms.groups is not None:
-        return StreamOutput(_counts(terms, noisy_counters, confidence), _facts(terms, confidence))
-    # Fitted only when asked for: counting needs none of it.
+        rows = _counts(terms, noisy_counters, confidence)
+        return StreamCounts(rows, _facts(terms, confidence, verb="stream"))
     from headcount.postprocess.anonymized import anonymized
 
     values, multiplicities = run_lengths(noisy_counters)
@@ -87,8 +94,17 @@ def output_of(
         n_events=n_events,
         method=method,
     )
-    facts = _facts(terms, confidence, value="groups", notes=_warning(fitted))
-    return StreamOutput(_frequencies(fitted, confidence), facts, fitted)
+    error = f"The counts of all groups together are likely off by {fitted.errors.l1:,.0f}."
+    worse = "Warning: that is likely more than half of all there is. Take a larger epsilon."
+    facts = _facts(
+        terms,
+        confidence,
+        verb="frequencies",
+        value="groups",
+        stated=stated_numbers(fitted),
+        notes=(error, worse) if fitted.is_worse_than_nothing else (error,),
+    )
+    return StreamFrequencies(rows_of(fitted, values, multiplicities), facts)
 
 
 def run_lengths(counters: Counters) -> tuple[Counters, Counters]:
@@ -104,44 +120,21 @@ def run_lengths(counters: Counters) -> tuple[Counters, Counters]:
 def _counts(terms: Terms, noisy_counters: Counters, confidence: float) -> pa.Table:
     noisy = np.array(noisy_counters)
     width = terms.mechanism.error_bound(confidence, terms.n_noises)
-    sd = terms.mechanism.sd(terms.n_noises)
     return pa.table(
         {
             "group": pa.array(terms.groups, pa.string()),
             "count": noisy,
             "low": noisy - width,
             "high": noisy + width,
-            "sd": np.full(len(noisy), sd),
+            "sd": np.full(len(noisy), terms.mechanism.sd(terms.n_noises)),
         }
     )
 
 
-def _frequencies(fitted: Frequencies, confidence: float) -> pa.Table:
-    width = upper_point((1 - confidence) / 2) * fitted.sds
-    return pa.table(
-        {
-            "count": fitted.counts,
-            "groups": fitted.groups,
-            "low": np.maximum(0.0, fitted.groups - width),
-            "high": fitted.groups + width,
-            "sd": fitted.sds,
-        }
-    )
-
-
-def _warning(fitted: Frequencies) -> tuple[str, ...]:
-    if not fitted.is_worse_than_nothing:
-        return ()
-    return ("The error is likely larger than half of what there is: take a larger epsilon.",)
-
-
-def _facts(
-    terms: Terms, confidence: float, value: str = "count", notes: tuple[str, ...] = ()
-) -> Facts:
+def _facts(terms: Terms, confidence: float, **more: Any) -> Facts:
     mechanism = terms.mechanism
     spend = cost(mechanism.event)
     return Facts(
-        verb="stream",
         method="pan-private counters",
         guarantee=promise.guarantee(terms),
         rho=str(spend.rho),
@@ -152,6 +145,5 @@ def _facts(
         account="",
         entry=0,
         version=__version__,
-        notes=notes,
-        value=value,
+        **more,
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,7 +16,7 @@ import pyarrow.compute as pc
 from headcount.errors import UsageError
 from headcount.privacy.exact import Number
 from headcount.streams import promise
-from headcount.streams.file import CHUNK, Counters, chunks, write
+from headcount.streams.file import CHUNK, Counters, chunks, is_copy_of, read_terms, refused, write
 from headcount.streams.hashing import Bytes, Hashes, Places, ValueHash
 from headcount.streams.places import InMemory, Mapped, Place
 from headcount.streams.terms import Terms, new_terms
@@ -57,8 +60,6 @@ class Stream:
     @classmethod
     def like(cls, other: Stream | str | Path, *, path: str | Path | None = None) -> Stream:
         """A new stream, with noise and events of its own, that can be merged with ``other``."""
-        from headcount.streams.file import read_terms
-
         terms = other.terms if isinstance(other, Stream) else read_terms(Path(other))[0]
         stream = cls.__new__(cls)
         stream._begin(terms.like(), path)
@@ -80,10 +81,15 @@ class Stream:
     def _use(self, place: Place) -> None:
         self._place = place
         self._is_closed = False
+        self._process = os.getpid()
+        self._turn = threading.RLock()
         self._hash = ValueHash(self.terms.hash_seed)
         self._known: pa.Array | None = None
         if self.terms.groups is not None:
-            self._known = _arrow(self._hash.of_texts(self.terms.groups))
+            hashes = self._hash.of_texts(self.terms.groups)
+            if len(np.unique(hashes)) < len(hashes):
+                raise UsageError("Two groups share a hash, by a rare chance. Take another seed.")
+            self._known = _arrow(hashes)
 
     @property
     def terms(self) -> Terms:
@@ -113,20 +119,22 @@ class Stream:
         self._must_count()
         if not len(starts):
             return
-        if self._place.copied:
-            self.reseal()
-        self._place.unseal()
         hashes = self._hash.of(data, starts, lengths)
         if self._known is None:
             at = (hashes % np.uint64(self.terms.n_counters)).view(np.int64)
         else:
             found = pc.index_in(_arrow(hashes), value_set=self._known)
             at = found.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
-        counters = self._place.counters
-        if len(counters) <= 2 * len(at):
-            counters += np.bincount(at, minlength=len(counters))
-        else:
-            np.add.at(counters, at, 1)
+        with self._turn:
+            self._must_count()
+            if self._place.copied:
+                self.reseal()
+            self._place.unseal()
+            counters = self._place.counters
+            if len(counters) <= 2 * len(at):
+                counters += np.bincount(at, minlength=len(counters))
+            else:
+                np.add.at(counters, at, 1)
         # These say as much as the events do; memory that is let go keeps its bytes.
         hashes[:] = 0
         at[:] = 0
@@ -137,18 +145,20 @@ class Stream:
         A copy at another place is an intrusion that was announced: the next event finds fresh
         noise on every counter, so a copy and a later state cannot be subtracted.
         """
-        self._must_be_open()
         target = Path(path)
-        if isinstance(self._place, Mapped) and target.absolute() == self._place.path.absolute():
-            raise UsageError("A copy must have another name than the state itself.")
-        self._place.mark_copied()
-        write(target, self.terms, chunks(self._place.counters), copied=True)
+        with self._turn:
+            self._must_be_open()
+            if target.exists() and not is_copy_of(self.terms, target):
+                raise refused(target, "it is there already, and is no copy of this stream")
+            self._place.mark_copied()
+            write(target, self.terms, chunks(self._place.counters), copied=True)
         return target
 
     def reseal(self) -> None:
         """Add fresh noise to every counter: after an intrusion that you know of."""
-        self._must_count()
-        self._place.replace(self.terms.resealed(), self._noised(), copied=False)
+        with self._turn:
+            self._must_count()
+            self._place.replace(self.terms.resealed(), self._noised(), copied=False)
 
     def merge(self, *others: Stream | str | Path) -> None:
         """Add other streams of the same terms to this one; those given as objects are closed.
@@ -156,9 +166,12 @@ class Stream:
         Their noise comes along. Their files may still be about, so the next event finds fresh
         noise; finishing needs none for that.
         """
-        self._must_count()
-        parts = [one if isinstance(one, Stream) else Stream.load(one) for one in others]
-        try:
+        with self._turn, ExitStack() as opened:
+            self._must_count()
+            parts = [
+                one if isinstance(one, Stream) else opened.enter_context(Stream.load(one))
+                for one in others
+            ]
             for part in parts:
                 part._must_count()
             terms = self.terms.merged([part.terms for part in parts])
@@ -168,12 +181,8 @@ class Stream:
             states = [self._place.counters, *(part._place.counters for part in parts)]
             sums = (sum(some[1:], some[0]) for some in zip(*map(chunks, states), strict=True))
             self._place.replace(terms, sums, copied=True)
-        finally:
-            for part, given in zip(parts, others, strict=True):
-                if not isinstance(given, Stream):
-                    part.close()
-        for part in parts:
-            part.close()
+            for part in parts:
+                part.close()
 
     def finish(self, *, fresh_noise: bool = True, **options: Any) -> StreamOutput:
         """Take the output, once, and close the stream; ``output`` gives the same one again.
@@ -182,13 +191,14 @@ class Stream:
                       epsilon together. Without it only one of the two may ever be seen
         options:      those of ``output``
         """
-        self._must_count()
         from headcount.streams.output import check_options
 
-        terms = self.terms.finished(fresh_noise)
-        check_options(terms, **options)
-        noisy = self._noised() if fresh_noise else chunks(self._place.counters.copy())
-        self._place.replace(terms, noisy, copied=False)
+        with self._turn:
+            self._must_count()
+            terms = self.terms.finished(fresh_noise)
+            check_options(terms, **options)
+            noisy = self._noised() if fresh_noise else chunks(self._place.counters.copy())
+            self._place.replace(terms, noisy, copied=False)
         return self.output(**options)
 
     def output(self, **options: Any) -> StreamOutput:
@@ -216,9 +226,9 @@ class Stream:
 
     def close(self) -> None:
         """Seal the file and let go of it; a stream in memory is gone."""
-        if not self._is_closed:
+        if not self._is_closed and self._process == os.getpid():
             self._place.close()
-            self._is_closed = True
+        self._is_closed = True
 
     def __enter__(self) -> Stream:
         return self
@@ -238,6 +248,11 @@ class Stream:
     def _must_be_open(self) -> None:
         if self._is_closed:
             raise UsageError("This stream is closed. Go on with Stream.load(path) if it has one.")
+        if self._process != os.getpid():
+            raise UsageError(
+                "This process is a fork and holds a copy of the stream: two copies of one noise "
+                "can be subtracted. Make or load streams after the fork. Nothing was changed."
+            )
 
     def _must_count(self) -> None:
         self._must_be_open()
