@@ -127,6 +127,7 @@ def main() -> None:
     kept = ("buckets", "buckets_file", "groups", "command")
     report = {f"{name}_over_bar": round(rates[name] / bar, 3) for name in kept}
     report |= {f"{name}_over_read": round(rates[name] / rates["read"], 3) for name in kept}
+    report["json_over_bar"] = round(rates["json_buckets"] / min(MARK, rates["json_read"]), 3)
     report["json_over_read"] = round(rates["json_buckets"] / rates["json_read"], 3)
     report["worst_over_bar"] = min(report[f"{name}_over_bar"] for name in kept[:3])
     print(json.dumps({"events": n, **report}))

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import threading
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -63,13 +64,23 @@ def test_numbers_are_counted_by_their_text() -> None:
     assert counts(stream) == {"-3": 1, "7": 3, "true": 1}
 
 
-@pytest.mark.parametrize("values", ["text", b"text", [1.5], [["a"]], ["a", 3], {"a": 1}, 7])
-def test_what_is_no_value_is_refused_without_quoting_it(values: object) -> None:
+@pytest.mark.parametrize(
+    "values",
+    ["text", b"text", {"a": 1}, 7, np.array([1.5]), pa.array([1.5]), pa.array([["a"]])],
+)
+def test_a_column_of_another_kind_is_refused_without_quoting_it(values: object) -> None:
     with pytest.raises(UsageError) as refusal:
         abc().update(values)
     assert "Nothing was counted" in str(refusal.value)
     assert "1.5" not in str(refusal.value)
     assert "text'" not in str(refusal.value)
+
+
+def test_a_value_of_another_kind_has_no_say_in_the_others() -> None:
+    for strange in (1.5, float("nan"), ["a"], object(), datetime(2026, 1, 1), 2**80, "\ud800"):
+        stream = Stream(groups=["a", "7", "true", "2026-01-01"], epsilon=BARE)
+        stream.update(["a", 7, strange, True, date(2026, 1, 1), b"a"])
+        assert counts(stream) == {"a": 2, "7": 1, "true": 1, "2026-01-01": 1}
 
 
 def test_long_values_and_short_ones_have_one_counter_each() -> None:

@@ -6,17 +6,16 @@ with zeros as soon as its events are counted.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.json
 
-from headcount.streams.hashing import PADDING, Bytes
+from headcount.streams.hashing import PADDING, Bytes, Places
+from headcount.streams.json_lines import Field
 from headcount.streams.stream import Stream
 
 BLOCK = 1 << 18
@@ -31,9 +30,9 @@ def add_lines(
     """Count every line that comes in until the end; every few seconds make it last.
 
     A line is a value; empty lines are dropped. With ``field`` a line is a JSON object whose field
-    is the value; lines without it, and lines that are no JSON, are dropped.
+    is the value, a text, a number or true and false; all other lines are dropped.
     """
-    add = _add_block if field is None else _json_adder(field)
+    add = _add_block if field is None else partial(_add_json, Field(field))
     flushed = time.monotonic()
     for data, end in _blocks(descriptor, flush_every):
         if end:
@@ -86,45 +85,24 @@ def _widen(descriptor: int) -> None:
 
 
 def _add_block(stream: Stream, data: Bytes, end: int) -> None:
+    starts, ends = _lines(data, end)
+    stream.add_laid_out(data, starts, ends - starts)
+
+
+def _add_json(field: Field, stream: Stream, data: Bytes, end: int) -> None:
+    starts, ends = _lines(data, end)
+    if len(starts):
+        begins, lengths, others = field.values(data, starts, ends)
+        stream.add_laid_out(data, begins, lengths)
+        stream.update(others)
+
+
+def _lines(data: Bytes, end: int) -> tuple[Places, Places]:
+    """Where the lines begin and end, empty ones left out."""
     ends = np.flatnonzero(data[:end] == LINE_END)
     starts = np.empty_like(ends)
     starts[0] = 0
     starts[1:] = ends[:-1] + 1
-    lengths = ends - starts
-    if (data[np.maximum(ends - 1, 0)] == RETURN).any():
-        lengths -= (data[np.maximum(ends - 1, 0)] == RETURN) & (lengths > 0)
-    if not lengths.all():
-        starts, lengths = starts[lengths > 0], lengths[lengths > 0]
-    stream.add_laid_out(data, starts, lengths)
-
-
-def _json_adder(field: str) -> Callable[[Stream, Bytes, int], None]:
-    parsing = pyarrow.json.ParseOptions(
-        explicit_schema=pa.schema([(field, pa.string())]), unexpected_field_behavior="ignore"
-    )
-    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=1 << 30)
-
-    def add(stream: Stream, data: Bytes, end: int) -> None:
-        try:
-            with pa.BufferReader(pa.py_buffer(data[:end])) as source:
-                table = pyarrow.json.read_json(source, reading, parsing)
-        except pa.ArrowException:
-            # A line that is no JSON, or a number in the field: take this block line by line.
-            stream.update(pa.array(_texts(data[:end].tobytes(), field), pa.string()))
-        else:
-            stream.update(table.column(field))
-
-    return add
-
-
-def _texts(block: bytes, field: str) -> Iterator[str]:
-    for line in block.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        value = record.get(field) if isinstance(record, dict) else None
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, (bool, int, float)):
-            yield json.dumps(value)
+    ends -= (data[np.maximum(ends - 1, 0)] == RETURN) & (ends > starts)
+    some = ends > starts
+    return (starts, ends) if some.all() else (starts[some], ends[some])

@@ -1,7 +1,14 @@
-"""From what a caller holds to bytes in a row: lists, Arrow, NumPy, pandas."""
+"""From what a caller holds to bytes in a row: lists, Arrow, NumPy, pandas.
+
+A column that has a kind of its own is taken or refused for that kind, which is public. In a list
+every value is looked at on its own: what is no value of a stream is dropped, and the others count
+as they would without it. Otherwise one event could decide about all that come with it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -31,13 +38,32 @@ def _chunks(values: Any) -> list[pa.Array]:
         values = values.column(0)
     if isinstance(values, pa.ChunkedArray):
         return list(values.chunks)
-    if isinstance(values, (str, bytes, dict)):
+    if isinstance(values, pa.Array):
+        return [values]
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise UsageError(WRONG)
-    try:
-        return [values if isinstance(values, pa.Array) else pa.array(values)]
-    except (pa.ArrowException, TypeError, ValueError):
-        # What Arrow says would quote a value.
-        raise UsageError(WRONG) from None
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    if kind not in "OUT":  # a column of one kind, which is known without looking at a value
+        try:
+            return [pa.array(values)]
+        except (pa.ArrowException, TypeError, ValueError):
+            raise UsageError(WRONG) from None
+    return [pa.array([_one(value) for value in values], pa.binary())]
+
+
+def _one(value: Any) -> bytes | None:
+    """What one value counts as; it never fails, and no other value has a say in it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return b"true" if value else b"false"
+    if isinstance(value, (int, np.integer)):
+        return b"%d" % int(value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat().encode()
+    return None
 
 
 def _plain(values: pa.Array) -> tuple[Bytes, Places]:
