@@ -48,14 +48,17 @@ class Field:
         quotes = np.flatnonzero(data[:end] == QUOTE)
         first = np.searchsorted(quotes, starts)
         n_quotes = np.diff(first, append=len(quotes))
-        hits = self._hits(data, quotes)
-        line = np.repeat(np.arange(len(starts)), n_quotes)[hits]
-        n_hits = np.bincount(line, minlength=len(starts))
+        paired = n_quotes % 2 == 0
+        # A name begins with the first quote of a pair; lines without pairs are no JSON.
+        hits = 2 * self._hits(data, quotes[::2]) if paired.all() else self._hits(data, quotes)
+        line = np.searchsorted(first, hits, side="right") - 1
+        n_hits = np.bincount(line, (hits - first[line]) % 2 == 0, len(starts))
         escaped = _has(data, BACKSLASH, starts, ends)
-        plain = (n_hits == 1) & (n_quotes % 2 == 0) & ~escaped & _is_flat(data, starts, ends)
+        plain = (n_hits == 1) & paired & ~escaped & _is_flat(data, starts, ends)
 
         chosen = plain[line] & ((hits - first[line]) % 2 == 0)
-        hits, line = hits[chosen], line[chosen]
+        if not chosen.all():
+            hits, line = hits[chosen], line[chosen]
         at = quotes[hits] + len(self._quoted)
         at += data[at] == SPACE
         is_key = data[at] == COLON
@@ -93,7 +96,8 @@ class Field:
 
     def _hits(self, data: Bytes, quotes: Places) -> Places:
         """Which quotes begin the name in quotes."""
-        hits = np.arange(len(quotes))
+        # The first letter of a name tells most of them apart, and a letter is quickly read.
+        hits = np.flatnonzero(data[quotes + 1] == self._quoted[1])
         words = np.ndarray((len(data) - WORD + 1,), "<u8", buffer=data.data, strides=(1,))
         for begin in range(0, len(self._quoted), WORD):
             part = self._quoted[begin : begin + WORD]

@@ -94,7 +94,8 @@ def _add_json(field: Field, stream: Stream, data: Bytes, end: int) -> None:
     if len(starts):
         begins, lengths, others = field.values(data, starts, ends)
         stream.add_laid_out(data, begins, lengths)
-        stream.update(others)
+        if others:
+            stream.update(others)
 
 
 def _lines(data: Bytes, end: int) -> tuple[Places, Places]:
