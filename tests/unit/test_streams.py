@@ -20,6 +20,7 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.streams.file import header, read_terms
 from headcount.streams.output import StreamFrequencies, run_lengths
 from headcount.streams.stream import Stream
+from headcount.streams.terms import Terms
 
 BARE = 60
 """An epsilon at which noise other than 0 has a chance of e**-60: counts come out as they are."""
@@ -199,6 +200,20 @@ def test_a_file_that_is_cut_or_foreign_is_refused(tmp_path: Path) -> None:
             Stream.load(path)
     with pytest.raises(UsageError, match="No such file"):
         Stream.load(tmp_path / "nothing.hcs")
+
+
+def test_terms_of_a_later_version_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.hcs"
+    to_json = Terms.to_json
+    later = b'{"decay": "1/2", '
+    monkeypatch.setattr(Terms, "to_json", lambda self: to_json(self).replace(b"{", later, 1))
+    with pytest.raises(UsageError, match="another version"):
+        abc(path=path)
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="another version"):
+        Stream.load(path)
 
 
 def test_a_file_that_was_not_closed_goes_on(tmp_path: Path) -> None:

@@ -68,7 +68,11 @@ def header(terms: Terms) -> bytes:
     text = terms.to_json()
     start = _START.pack(MAGIC, VERSION, len(text)) + text
     start += hashlib.sha256(start).digest()
-    return start + bytes(-len(start) % PAGE)
+    return start.ljust(_whole_pages(len(start)), b"\0")
+
+
+def _whole_pages(size: int) -> int:
+    return -(-size // PAGE) * PAGE
 
 
 def status(mark: bytes, copied: bool, digest: bytes = bytes(DIGEST)) -> bytes:
@@ -93,8 +97,11 @@ def read_terms(path: Path) -> tuple[Terms, Layout]:
         raise refused(path, error.strerror or "it cannot be read") from None
     if hashlib.sha256(start + text).digest() != digest:
         raise refused(path, "its header is damaged")
-    terms = Terms.from_json(text)
-    layout = Layout(len(header(terms)), terms.n_counters)
+    try:
+        terms = Terms.from_json(text)
+    except (KeyError, TypeError, ValueError):
+        raise refused(path, "its terms are those of another version") from None
+    layout = Layout(_whole_pages(_START.size + length + DIGEST), terms.n_counters)
     if size != layout.size:
         raise refused(path, "its length is wrong")
     return terms, layout
