@@ -22,6 +22,9 @@ WRONG = (
     "of Arrow, NumPy or pandas. Nothing was counted."
 )
 
+LARGEST = 1 << 256
+"""Python refuses to spell out numbers of thousands of digits; nobody counts by those."""
+
 
 def laid_out(values: Any) -> tuple[Bytes, Places, Places]:
     """The bytes of all values that are not missing, where each begins, and how long each is."""
@@ -48,7 +51,7 @@ def _chunks(values: Any) -> list[pa.Array]:
             return [pa.array(values)]
         except (pa.ArrowException, TypeError, ValueError):
             raise UsageError(WRONG) from None
-    return [pa.array([_one(value) for value in values], pa.binary())]
+    return [pa.array([_one(value) for value in values], pa.large_binary())]
 
 
 def _one(value: Any) -> bytes | None:
@@ -60,7 +63,7 @@ def _one(value: Any) -> bytes | None:
     if isinstance(value, (bool, np.bool_)):
         return b"true" if value else b"false"
     if isinstance(value, (int, np.integer)):
-        return b"%d" % int(value)
+        return b"%d" % int(value) if abs(int(value)) < LARGEST else None
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat().encode()
     return None

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +27,19 @@ from headcount.audit.exact import Script, Words, read_words
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import draw
-from headcount.mechanisms.pan_private import one_event
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.exact import exact
 from headcount.privacy.neighbours import Neighbours
-from headcount.streams import stream as streams
-from headcount.streams import terms
-from headcount.streams.file import Counters
-from headcount.streams.places import InMemory
 from headcount.streams.stream import Stream
+from headcount.trials.pan_private_mutants import (
+    copies_share_noise,
+    merge_forgets,
+    no_first_noise,
+    no_output_noise,
+    noise_of_add_remove,
+    noise_when_touched,
+    seized,
+)
 from headcount.trials.seam import swapped
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -103,17 +106,14 @@ def lived(
         if folder is None:
             stream.update(values(life.others + life.late, n))
         else:
-            copy = read_state(stream.snapshot(folder / "copy.hcs"), 2 * n)
+            left = stream.snapshot(folder / "copy.hcs")
+            copy = read_state(left, 2 * n)
+            left.unlink()
             stream.update(values(life.others + life.late, n))
             seen = seized(stream)
             stream.update(values(life.others, n))
         output = stream.finish().to_arrow().column("count").to_numpy()
     return copy, seen, output
-
-
-def seized(stream: Stream) -> Integers:
-    """The memory of a stream."""
-    return np.array(stream._place.counters)
 
 
 def read_state(path: Path, n_counters: int) -> Integers:
@@ -241,81 +241,17 @@ def _merged(n: int, epsilon: float) -> Finding:
     )
 
 
-def _examined(change: Change, n: int) -> Callable[[Effort], Sequence[Finding]]:
-    def examined(effort: Effort) -> Sequence[Finding]:
-        findings: list[Finding] = []
-        epsilons = EPSILONS if effort is Effort.FULL else EPSILONS[1:2]
-        with change(), tempfile.TemporaryDirectory() as folder:
-            for epsilon in epsilons:
-                findings.append(_merged(n, epsilon))
-                for neighbours in Neighbours:
-                    findings += _sampled(n, epsilon, neighbours, None)
-                    findings += _sampled(n, epsilon, neighbours, Path(folder))
-                    findings += _exact(epsilon, neighbours)
-        return findings
-
-    return examined
-
-
-@contextmanager
-def no_first_noise() -> Iterator[None]:
-    """Counters that begin at zero; noise comes with the output."""
-    with swapped(streams, "_first_noise", lambda asked: iter([np.zeros(asked.n_counters, int)])):
-        yield
-
-
-@contextmanager
-def no_output_noise() -> Iterator[None]:
-    """An output that is the state itself."""
-    finish = Stream.finish
-
-    def bare(self: Stream, **options: Any) -> object:
-        return finish(self, **{**options, "fresh_noise": False})
-
-    with swapped(Stream, "finish", bare):
-        yield
-
-
-@contextmanager
-def noise_when_touched() -> Iterator[None]:
-    """A sparse map: a counter gets its noise with its first event."""
-    add = Stream.add_laid_out
-
-    def touched(self: Stream, *laid_out: Any) -> None:
-        before = seized(self)
-        add(self, *laid_out)
-        new = (before == 0) & (self._place.counters != 0)
-        noise: Counters = self.terms.mechanism.draw(np.zeros(int(new.sum()), np.int64))
-        self._place.counters[new] += noise
-
-    with no_first_noise(), swapped(Stream, "add_laid_out", touched):
-        yield
-
-
-@contextmanager
-def copies_share_noise() -> Iterator[None]:
-    """A copy leaves, and counting goes on over the same noise."""
-    with swapped(InMemory, "mark_copied", lambda _self: None):
-        yield
-
-
-@contextmanager
-def merge_forgets() -> Iterator[None]:
-    """Parts are added up, and how many draws they hold is taken from the first."""
-    merged = terms.Terms.merged
-
-    def forgetful(self: terms.Terms, others: Sequence[terms.Terms]) -> terms.Terms:
-        return replace(merged(self, others), n_noises=self.n_noises)
-
-    with swapped(terms.Terms, "merged", forgetful):
-        yield
-
-
-@contextmanager
-def noise_of_add_remove() -> Iterator[None]:
-    """Noise for one counter that moves, where a replaced event moves two."""
-    with swapped(terms, "one_event", lambda _asked: one_event(Neighbours.ADD_REMOVE)):
-        yield
+def _as_shipped(effort: Effort) -> Sequence[Finding]:
+    findings: list[Finding] = []
+    n = 10_000
+    with tempfile.TemporaryDirectory() as folder:
+        for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
+            findings.append(_merged(n, epsilon))
+            for neighbours in Neighbours:
+                findings += _sampled(n, epsilon, neighbours, None)
+                findings += _sampled(n, epsilon, neighbours, Path(folder))
+                findings += _exact(epsilon, neighbours)
+    return findings
 
 
 def _only(
@@ -330,30 +266,38 @@ def _only(
     return examined
 
 
-def _state_and_output(n: int, _folder: Path) -> Sequence[Finding]:
-    return _sampled(n, 1.0, Neighbours.ADD_REMOVE, None)
+def _seized(_folder: Path) -> Sequence[Finding]:
+    return _sampled(4_000, 1.0, Neighbours.ADD_REMOVE, None)
 
 
-def _laws(_folder: Path) -> Sequence[Finding]:
+def _copied(folder: Path) -> Sequence[Finding]:
+    return _sampled(4_000, 1.0, Neighbours.ADD_REMOVE, folder)
+
+
+def _read(_folder: Path) -> Sequence[Finding]:
     return _exact(1.0, Neighbours.ADD_REMOVE)
 
 
-def _copy_and_state(n: int, folder: Path) -> Sequence[Finding]:
-    return _sampled(n, 1.0, Neighbours.ADD_REMOVE, folder)
+def _replaced(_folder: Path) -> Sequence[Finding]:
+    return [
+        *_sampled(10_000, 1.0, Neighbours.REPLACE, None),
+        *_exact(1.0, Neighbours.REPLACE),
+    ]
 
 
-SEIZED = partial(_state_and_output, 4_000)
-COPIED = partial(_copy_and_state, 4_000)
+def _added_up(_folder: Path) -> Sequence[Finding]:
+    return [_merged(4_000, 1.0)]
+
 
 TRIAL = Trial(
     "pan_private",
     (
-        Case("as shipped", _examined(nullcontext, 10_000), is_mutant=False),
-        Case("state without first noise", _only(no_first_noise, SEIZED, _laws)),
-        Case("output without noise of its own", _only(no_output_noise, SEIZED, _laws)),
-        Case("noise on touched counters alone", _only(noise_when_touched, SEIZED)),
-        Case("a copy that shares its noise with the state", _only(copies_share_noise, COPIED)),
-        Case("merge that forgets the noise of parts", _examined(merge_forgets, 4_000)),
-        Case("noise of add/remove for replacement", _examined(noise_of_add_remove, 10_000)),
+        Case("as shipped", _as_shipped, is_mutant=False),
+        Case("state without first noise", _only(no_first_noise, _seized, _read)),
+        Case("output without noise of its own", _only(no_output_noise, _seized, _read)),
+        Case("noise on touched counters alone", _only(noise_when_touched, _seized)),
+        Case("a copy that shares its noise with the state", _only(copies_share_noise, _copied)),
+        Case("merge that forgets the noise of parts", _only(merge_forgets, _added_up)),
+        Case("noise of add/remove for replacement", _only(noise_of_add_remove, _replaced)),
     ),
 )
