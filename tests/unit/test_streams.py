@@ -18,7 +18,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.pan_private import PanPrivate, one_event
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.file import header, read_terms
-from headcount.streams.output import StreamFrequencies, run_lengths
+from headcount.streams.output import TOO_FEW, StreamFrequencies, run_lengths
 from headcount.streams.stream import Stream
 from headcount.streams.terms import Terms
 
@@ -414,6 +414,8 @@ def test_options_are_refused_before_the_output_is_taken() -> None:
         with pytest.raises(UsageError):
             stream.finish(**options)
     hashed = Stream(buckets=8, epsilon=1)
+    with pytest.raises(UsageError, match="one of"):
+        hashed.finish(method="guess")
     with pytest.raises(UsageError, match="replace"):
         hashed.finish(n_events=3)
     for _ in range(3):
@@ -446,6 +448,15 @@ def test_buckets_hold_every_event() -> None:
     state = stream._place.counters
     assert state.sum() == 10_000
     assert not (state % 2).any(), "one value, one bucket"
+
+
+def test_too_few_buckets_show_their_loads_and_say_so() -> None:
+    stream = Stream(buckets=40, epsilon=8)
+    stream.update([str(i) for i in range(400)])
+    output = stream.finish()
+    assert output.facts.notes[0] == TOO_FEW
+    assert isinstance(output, StreamFrequencies)
+    assert output.distinct().value == pytest.approx(40, abs=2)
 
 
 def test_run_lengths_over_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ neighbours one event more or less, or one event replaced: those of the ``Sensiti
 An event is one line of a log, not one user: whoever gives c events has c times the epsilon.
 
 **Reference** Dwork, Naor, Pitassi, Rothblum and Yekhanin 2010 (pan-privacy); anonymized histograms
-in intermediate models (2021), Section 3.
+in intermediate privacy models (2022).
 
 **Errata** "The state is private" covers neither state and output together nor two states: their
 difference holds the events in between without noise. Here the output, and every state that goes on

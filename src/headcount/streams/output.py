@@ -5,6 +5,7 @@ No ledger paid for them: accounts protect users, and a stream protects events.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from headcount.accounting.compose import cost
 from headcount.errors import UsageError
+from headcount.postprocess.anonymized import METHODS, anonymized
 from headcount.privacy.neighbours import Neighbours
 from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
 from headcount.releases.release import Facts, Release
@@ -22,6 +24,10 @@ from headcount.version import __version__
 
 MAX_NOISES_OF_ALGORITHM_1 = 3
 CONFIDENCE = 0.95
+TOO_FEW = (
+    "Half of the buckets or more are in use, so collisions could not be undone: counts are those "
+    "of buckets, not of groups. Use more buckets next time, two to four times the events."
+)
 
 
 class StreamCounts(Release):
@@ -55,6 +61,8 @@ def check_options(
         if method != "npmle" or n_events is not None:
             raise UsageError("method and n_events are for streams with buckets. Nothing was taken.")
         return
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}. Nothing was taken.")
     if confidence != CONFIDENCE:
         raise UsageError(f"Frequencies have error bars of {CONFIDENCE:.0%}. Nothing was taken.")
     if n_events is not None and terms.neighbours is not Neighbours.REPLACE:
@@ -82,18 +90,21 @@ def output_of(
     if terms.groups is not None:
         rows = _counts(terms, noisy_counters, confidence)
         return StreamCounts(rows, _facts(terms, confidence, verb="stream"))
-    from headcount.postprocess.anonymized import anonymized
-
     values, multiplicities = run_lengths(noisy_counters)
-    fitted = anonymized(
+    fit = partial(
+        anonymized,
         values,
         multiplicities,
         ratio=terms.mechanism.ratio,
         n_noises=terms.n_noises,
-        buckets=terms.n_counters,
         n_events=n_events,
         method=method,
     )
+    notes: tuple[str, ...] = ()
+    try:
+        fitted = fit(buckets=terms.n_counters)
+    except UsageError:
+        fitted, notes = fit(), (TOO_FEW,)
     error = f"The counts of all groups together are likely off by {fitted.errors.l1:,.0f}."
     worse = "Warning: that is likely more than half of all there is. Take a larger epsilon."
     facts = _facts(
@@ -102,7 +113,7 @@ def output_of(
         verb="frequencies",
         value="groups",
         stated=stated_numbers(fitted),
-        notes=(error, worse) if fitted.is_worse_than_nothing else (error,),
+        notes=(*notes, error, *([worse] if fitted.is_worse_than_nothing else [])),
     )
     return StreamFrequencies(rows_of(fitted, values, multiplicities), facts)
 
