@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from headcount.accounting.compose import cost
 from headcount.errors import UsageError
-from headcount.postprocess.anonymized import METHODS, anonymized
 from headcount.privacy.neighbours import Neighbours
 from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
 from headcount.releases.release import Facts, Release
@@ -61,6 +60,8 @@ def check_options(
         if method != "npmle" or n_events is not None:
             raise UsageError("method and n_events are for streams with buckets. Nothing was taken.")
         return
+    from headcount.postprocess.anonymized import METHODS
+
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}. Nothing was taken.")
     if confidence != CONFIDENCE:
@@ -90,6 +91,8 @@ def output_of(
     if terms.groups is not None:
         rows = _counts(terms, noisy_counters, confidence)
         return StreamCounts(rows, _facts(terms, confidence, verb="stream"))
+    from headcount.postprocess.anonymized import anonymized
+
     values, multiplicities = run_lengths(noisy_counters)
     fit = partial(
         anonymized,
