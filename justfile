@@ -125,10 +125,17 @@ bench-bounding *args:
 # Table 1 of contribution bounding, at full size
 experiment-bounding *args:
     {{ bin }}/python experiments/contribution_bounding/table_1.py {{ args }}
+# Errors of frequencies; real lists need HEADCOUNT_DATA; last line is JSON
+bench-frequencies *args:
+    {{ bin }}/python benchmarks/frequencies.py {{ args }}
 
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
+
+# Events of a stream beside reading the lines; last line is JSON
+bench-streams *args:
+    {{ bin }}/python benchmarks/streams.py {{ args }}
 
 # Build the documentation; warnings are errors
 docs:

@@ -5,6 +5,8 @@
 Budget(epsilon=1, delta=1e-06)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from headcount.errors import (
     BudgetError,
     EngineError,
@@ -21,6 +23,9 @@ from headcount.releases.open import open  # noqa: A004
 from headcount.tables.by import bins, truncate
 from headcount.version import __version__
 
+if TYPE_CHECKING:
+    from headcount.streams.stream import Stream
+
 __all__ = [
     "Budget",
     "BudgetError",
@@ -31,9 +36,19 @@ __all__ = [
     "MissingExtraError",
     "NoAccountError",
     "SchemaError",
+    "Stream",
     "UsageError",
     "__version__",
     "bins",
     "open",
     "truncate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Names that need arrays are imported when they are used."""
+    if name == "Stream":
+        from headcount.streams.stream import Stream
+
+        return Stream
+    raise AttributeError(f"module 'headcount' has no attribute {name!r}")

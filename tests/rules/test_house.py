@@ -41,6 +41,7 @@ def test_public_names_are_these_and_sorted() -> None:
         "MissingExtraError",
         "NoAccountError",
         "SchemaError",
+        "Stream",
         "UsageError",
         "__version__",
         "bins",

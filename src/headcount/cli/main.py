@@ -12,9 +12,11 @@ from headcount.cli import (
     count_ranges,
     count_users,
     demo,
+    frequencies,
     ledger,
     profile,
     quantiles,
+    stream,
 )
 from headcount.errors import HeadcountError
 from headcount.version import __version__
@@ -36,9 +38,11 @@ app.command("count-events")(count_events.count_events)
 app.command("profile")(profile.profile)
 app.command("quantiles")(quantiles.quantiles)
 app.command("count-ranges")(count_ranges.count_ranges)
+app.command("frequencies")(frequencies.frequencies)
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(stream.app, name="stream")
 
 
 @app.callback(invoke_without_command=True)

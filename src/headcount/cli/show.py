@@ -58,11 +58,12 @@ def rows(release: Release) -> None:
     if largest.num_rows < table.num_rows:
         console.print(f"… the {N_ROWS} largest of {table.num_rows:,} rows")
     console.print(f"\n{release.guarantee}", highlight=False, soft_wrap=True)
-    console.print(
-        f"paid by entry {release.entry} of account {release.facts.account!r}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    if release.facts.account:
+        console.print(
+            f"paid by entry {release.entry} of account {release.facts.account!r}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _cell(value: object) -> str:

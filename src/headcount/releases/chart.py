@@ -41,6 +41,10 @@ def chart(release: Release) -> Any:
         import vl_convert  # noqa: F401
     except ImportError:
         raise MissingExtraError("plots", "A chart") from None
+    if release.facts.verb == "frequencies":
+        from headcount.releases.chart_frequencies import frequency_chart
+
+        return frequency_chart(release)
     table, value = release.to_arrow(), release.facts.value
     numbers = [name for name in release.facts.numbers if name in table.column_names]
     names = [name for name in table.column_names if name not in numbers]
@@ -66,7 +70,7 @@ def chart(release: Release) -> Any:
     )
     ranges = altair.Chart(data).mark_rule(color="#222222").encode(y=group, x="low:Q", x2="high:Q")
     subtitle = f"{release.facts.confidence:.0%} error bars; {release.guarantee}"
-    title = altair.Title(release.facts.verb.replace("_", " "), subtitle=_lines(subtitle))
+    title = altair.Title(release.facts.verb.replace("_", " "), subtitle=lines(subtitle))
     return (bars + ranges).properties(title=title, width=480)
 
 
@@ -88,7 +92,8 @@ def _end(value: float | None) -> str:
     return "…" if value is None else f"{value:,g}"
 
 
-def _lines(text: str) -> list[str]:
+def lines(text: str) -> list[str]:
+    """A long text, broken for a subtitle."""
     import textwrap
 
     return textwrap.wrap(text, 90)

@@ -176,5 +176,40 @@ class Dataset:
 
         return plan_count_ranges(self, of, ranges, per_user=per_user, method=method, spend=spend)
 
+    def frequencies(
+        self,
+        by: Any,
+        *,
+        groups: Sequence[Any] | None = None,
+        at_most: int | None = None,
+        buckets: int | None = None,
+        bound: int | None = None,
+        method: str = "auto",
+        spend: Budget | None = None,
+    ) -> Plan:
+        """Plan to release how many groups have each number of users, but not which groups.
+
+        by:       a column, ``truncate(...)``, ``bins(...)``, or a list of these
+        groups:   the groups to look at, when they are public
+        at_most:  how many groups there can be, when that is public; paid for when not given
+        buckets:  hash groups into so many, for ``"laplace"`` when the groups are not public
+        bound:    how many groups of a user are counted; chosen from a private profile if not given
+        method:   ``"central"`` adds noise to sorted counts; ``"laplace"`` to every group or bucket,
+                  as pan-private and shuffled counters do; ``"auto"`` is central without buckets
+        spend:    what this release may cost; all that is left when not given
+        """
+        from headcount.releases.frequencies import plan_frequencies
+
+        return plan_frequencies(
+            self,
+            by,
+            groups=groups,
+            at_most=at_most,
+            buckets=buckets,
+            bound=bound,
+            method=method,
+            spend=spend,
+        )
+
     def __repr__(self) -> str:
         return f"<Dataset {self.source}, users in {self.table.user!r}, {self.account}>"

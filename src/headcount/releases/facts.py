@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost
@@ -100,6 +101,7 @@ def facts_of(
     notes: tuple[str, ...],
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     value: str = "count",
+    stated: Mapping[str, float] | None = None,
 ) -> Facts:
     """Everything public about one release."""
     spend = cost(event)
@@ -125,4 +127,5 @@ def facts_of(
         version=__version__,
         notes=notes,
         value=value,
+        stated=stated or {},
     )

@@ -6,7 +6,8 @@ A ``Release`` is an allow-list. Whatever is in it was paid for or is public.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ class Facts:
     notes: tuple[str, ...] = ()
     value: str = "count"
     """The column that ``low`` and ``high`` are around."""
+    stated: Mapping[str, float] = field(default_factory=dict)
+    """Further numbers that belong to the rows, by name."""
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -145,4 +148,13 @@ class Release:
             table = reader.read_all()
         record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
         record["notes"] = tuple(record["notes"])
-        return cls(table, Facts(**record))
+        return _class_of(record["verb"], cls)(table, Facts(**record))
+
+
+def _class_of(verb: str, otherwise: type[Release]) -> type[Release]:
+    """Rows of some verbs have methods of their own."""
+    if verb == "frequencies":
+        from headcount.releases.frequency_release import FrequencyRelease
+
+        return FrequencyRelease
+    return otherwise

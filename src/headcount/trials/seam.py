@@ -16,7 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from headcount.audit.greybox import Settings
-from headcount.mechanisms import draw, gaussian, gaussian_threshold
+from headcount.mechanisms import (
+    draw,
+    gaussian,
+    gaussian_threshold,
+    laplace_histogram,
+    sorted_counts,
+)
 from headcount.noise import selection
 
 STEP = 1 << 40
@@ -78,7 +84,7 @@ def recorded() -> Iterator[Recorder]:
     """Record instead of drawing."""
     recorder = Recorder()
     with ExitStack() as stack:
-        for module in (draw, gaussian, gaussian_threshold):
+        for module in (draw, gaussian, gaussian_threshold, laplace_histogram, sorted_counts):
             stack.enter_context(swapped(module, "noisy", recorder.noisy))
         stack.enter_context(swapped(selection, "select", recorder.select))
         yield recorder

@@ -27,6 +27,9 @@ SEEN_BY = {
         Tier.GREY_BOX,
         Tier.BLACK_BOX,
     },
+    ("pan_private", "state without first noise"): {Tier.EXACT, Tier.BLACK_BOX},
+    ("pan_private", "output without noise of its own"): {Tier.EXACT, Tier.BLACK_BOX},
+    ("pan_private", "noise of add/remove for replacement"): {Tier.EXACT, Tier.BLACK_BOX},
 }
 """Where more than one tier has the power to see a mutant, all of them have to."""
 

@@ -1,0 +1,177 @@
+"""``headcount stream``: count events in a file that is safe to seize."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headcount.cli import options as option
+from headcount.errors import UsageError
+
+if TYPE_CHECKING:
+    from headcount.streams.output import StreamOutput
+
+app = typer.Typer(
+    help="Count events as they come; the counters may be seized at any one moment.",
+    no_args_is_help=True,
+)
+
+State = Annotated[Path, typer.Argument(help="The file that is the state of the stream.")]
+Confidence = Annotated[float, typer.Option(help="That of the error bars.")]
+
+
+@app.callback()
+def top() -> None:
+    """Count events as they come; the counters may be seized at any one moment."""
+
+
+@app.command()
+def new(
+    state: State,
+    groups: option.Groups = None,
+    buckets: Annotated[
+        int | None, typer.Option(help="Instead of groups: hash all values into so many counters.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="What is promised to one event.")] = None,
+    neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    like: Annotated[
+        Path | None, typer.Option(help="Instead of all these: the terms of another state.")
+    ] = None,
+) -> None:
+    """Make a state: noise on every counter, before the first event."""
+    from headcount.streams.stream import Stream
+
+    if like is not None:
+        if groups is not None or buckets is not None or epsilon is not None:
+            raise UsageError("--like takes all terms from the other state: give nothing else.")
+        stream = Stream.like(like, path=state)
+    elif epsilon is None:
+        raise UsageError("A stream needs --epsilon, such as --epsilon 1.")
+    else:
+        stream = Stream(
+            groups=option.listed(groups),
+            buckets=buckets,
+            epsilon=epsilon,
+            neighbours=neighbours,
+            path=state,
+        )
+    with stream:
+        print(stream.describe())
+
+
+@app.command()
+def add(
+    state: State,
+    json: Annotated[
+        str | None, typer.Option(help="Lines are JSON objects; count this field.")
+    ] = None,
+    flush_every: Annotated[
+        float, typer.Option(min=0.1, help="Write what was counted to the disk, in seconds.")
+    ] = 10.0,
+) -> None:
+    """Count the lines of the standard input until it ends."""
+    from headcount.streams.lines import add_lines
+    from headcount.streams.stream import Stream
+
+    _no_core_dumps()
+    signal.signal(signal.SIGTERM, _stop)
+    with Stream.load(state) as stream:
+        try:
+            add_lines(stream, sys.stdin.fileno(), field=json, flush_every=flush_every)
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+
+
+def _stop(*_: object) -> None:
+    raise SystemExit(143)
+
+
+def _no_core_dumps() -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+@app.command()
+def describe(state: State) -> None:
+    """Say what is promised for a state, and what is not."""
+    from headcount.streams.file import read_copied, read_terms
+    from headcount.streams.promise import text
+
+    # Nothing is locked: another process may be counting.
+    terms, layout = read_terms(state)
+    print(text(terms, copied=read_copied(state, layout)))
+
+
+@app.command()
+def snapshot(
+    state: State, copy: Annotated[Path, typer.Argument(help="Where the copy goes.")]
+) -> None:
+    """Copy a state, in one step; the next event adds one draw of noise."""
+    from headcount.streams.stream import Stream
+
+    with Stream.load(state) as stream:
+        print(f"Wrote {stream.snapshot(copy)}")
+
+
+@app.command()
+def reseal(state: State) -> None:
+    """Add fresh noise after an intrusion that you know of."""
+    from headcount.streams.stream import Stream
+
+    with Stream.load(state) as stream:
+        stream.reseal()
+        print(stream)
+
+
+@app.command()
+def merge(
+    state: State,
+    parts: Annotated[list[Path], typer.Argument(help="The states to add to the first one.")],
+) -> None:
+    """Add other states of the same terms to a state; their noise comes along."""
+    from headcount.streams.stream import Stream
+
+    with Stream.load(state) as stream:
+        stream.merge(*parts)
+        print(stream)
+
+
+@app.command()
+def finish(
+    state: State,
+    confidence: Confidence = 0.95,
+    method: Annotated[
+        str, typer.Option(help="How frequencies are fitted: npmle, l1 or l2.")
+    ] = "npmle",
+    events: Annotated[
+        int | None, typer.Option(help="How many events there were, when that is public.")
+    ] = None,
+    out: option.Out = None,
+    plot: option.Plot = None,
+) -> None:
+    """Take the output, once. Asked again, the same one is shown: nothing is drawn twice."""
+    from headcount.streams.stream import Stream
+
+    with Stream.load(state) as stream:
+        # What was drawn is in the file: asking again after a crash is reading, not drawing.
+        take = stream.output if stream.terms.is_finished else stream.finish
+        _show(take(confidence=confidence, method=method, n_events=events), out, plot)
+
+
+def _show(output: StreamOutput, out: Path | None, plot: Path | None) -> None:
+    from headcount.cli.show import rows
+
+    rows(output)
+    for note in output.facts.notes:
+        print(note)
+    if out is not None:
+        print(f"\nWrote {output.write(out)}")
+    if plot is not None:
+        print(f"\nDrew {output.plot(plot)}")

@@ -1,0 +1,215 @@
+"""``frequencies``: how many groups have each number of users, but not which groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from headcount.contributions.bound import bound as bound_contributions
+from headcount.contributions.frequencies import true_frequencies
+from headcount.contributions.groups import Grouped, group_rows
+from headcount.contributions.profile import users_per_cell
+from headcount.errors import UsageError
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.laplace_histogram import MAX_BUCKETS
+from headcount.privacy.bounds import Bounds
+from headcount.privacy.event import Event, Filtered
+from headcount.privacy.spend import Zcdp
+from headcount.releases.facts import facts_of, limit_for, planned
+from headcount.releases.frequencies_bound import MAX_BOUND, choose_bound
+from headcount.releases.frequencies_draw import Central, Drawn, Laplace
+from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
+from headcount.releases.profile import ONE_CELL
+from headcount.releases.request import spell_groups
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
+
+METHODS = ("auto", "central", "laplace")
+PROFILE_SHARE = Fraction(1, 10)
+HOW = {
+    Central: "noise on sorted counts, made to fall again",
+    Laplace: "noise on every group or bucket, and the most likely frequencies",
+}
+BAR = "low to high covers the noise in the number of groups with exactly that count"
+WORSE = (
+    "Warning: the error is likely more than half of all there is; no answer might be a better "
+    "one. Spend more, lower the bound, or look at fewer groups."
+)
+
+
+def plan_frequencies(
+    dataset: Dataset,
+    by: Any,
+    *,
+    groups: Sequence[Any] | None,
+    at_most: int | None,
+    buckets: int | None,
+    bound: int | None,
+    method: str,
+    spend: Budget | None,
+) -> Plan:
+    """Decide method, shares and noise from public facts and the spend alone."""
+    account = dataset.account
+    grouped = group_rows(dataset.table, by, groups)
+    limit = limit_for(account, spend)
+    _check(groups, at_most, buckets, bound, method)
+    listed = None if grouped.listed is None else len(grouped.listed)
+    most = MAX_BOUND if listed is None else min(MAX_BOUND, listed)
+    if bound is not None and listed is not None:
+        bound = min(bound, listed)
+    rho = limit.rho if bound is not None else limit.rho * (1 - PROFILE_SHARE)
+    way: Central | Laplace
+    if method == "laplace" or buckets is not None:
+        way = Laplace(Zcdp(rho), buckets or listed or 1, buckets is not None)
+    else:
+        way = Central(Zcdp(rho), at_most if listed is None else listed)
+    work = _Frequencies(dataset, account, by, groups, grouped, way, bound, most, limit)
+    return planned(
+        dataset,
+        account,
+        work.event,
+        work.read_and_draw,
+        verb="frequencies",
+        by=by,
+        arguments=(
+            ("groups", spell_groups(groups)),
+            ("at_most", at_most),
+            ("buckets", buckets),
+            ("bound", bound),
+            ("method", type(way).__name__.lower()),
+        ),
+        title="frequencies",
+        method=HOW[type(way)],
+        details=work.details(),
+    )
+
+
+def _check(
+    groups: object, at_most: int | None, buckets: int | None, bound: int | None, method: str
+) -> None:
+    nothing = "Nothing was read and nothing was charged."
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}. {nothing}")
+    if method == "central" and buckets is not None:
+        raise UsageError(f"method='central' sorts counts and needs no buckets. {nothing}")
+    if groups is not None and buckets is not None:
+        raise UsageError(f"Give groups= or buckets=, not both: one is the domain. {nothing}")
+    if method == "laplace" and groups is None and buckets is None:
+        raise UsageError(
+            "method='laplace' puts noise on every group there could be. Name them with groups=, or "
+            f"hash them with buckets=, two to four times as many as there are rows. {nothing}"
+        )
+    if at_most is not None and (groups is not None or buckets is not None or method == "laplace"):
+        raise UsageError(
+            f"at_most= is for method='central' without groups=, which says the same. {nothing}"
+        )
+    for name, value, least, largest in (
+        ("at_most", at_most, 1, MAX_BUCKETS),
+        ("buckets", buckets, 2, MAX_BUCKETS),
+        ("bound", bound, 1, MAX_BOUND),
+    ):
+        if value is not None and not least <= value <= largest:
+            raise UsageError(f"{name} must be {least} to {largest:,}, not {value}. {nothing}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Frequencies:
+    """One planned release: how to read it, draw it, and describe it."""
+
+    dataset: Dataset
+    account: Account
+    by: Any
+    groups: Sequence[Any] | None
+    grouped: Grouped
+    way: Central | Laplace
+    bound: int | None
+    most: int
+    limit: Zcdp
+
+    @property
+    def event(self) -> Event:
+        # A bound that is chosen from the profile sets the later noise, so the steps are adaptive:
+        # each is calibrated to its share, whatever the choice.
+        return (
+            Filtered(self.limit.rho, Fraction(0))
+            if self.bound is None
+            else self.way.event(self.bound)
+        )
+
+    @property
+    def profile(self) -> Gaussian:
+        return Gaussian.calibrate(ONE_CELL, Zcdp(self.limit.rho * PROFILE_SHARE))
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        if isinstance(self.way, Laplace):
+            hashed = " that groups are hashed into" if self.way.hashed else ", all listed groups"
+            domain = f"{self.way.n_buckets:,}{hashed}; noise on each, also where nobody is"
+        elif self.way.at_most is None:
+            domain = "found in the data; their number is measured with noise, for a tenth"
+        else:
+            domain = f"at most {self.way.at_most:,}, which is public"
+        chosen = "chosen from a private profile of the users, for a tenth of the spend"
+        bound = chosen if self.bound is None else str(Bounds(self.bound, self.bound))
+        return (
+            ("groups", domain),
+            ("bound", bound),
+            ("error bar", BAR),
+            ("rules", " ".join(self.grouped.rules)),
+        )
+
+    def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> FrequencyRelease:
+        bound, notes = self.bound, [BAR]
+        if bound is None:
+            progress("measuring in how many groups users are")
+            profile = self.profile
+            noisy_users = profile.draw(users_per_cell(self.dataset.table, self.by))
+            chosen = choose_bound(noisy_users, profile.sd, self.most, self.way.expected_error)
+            bound = chosen.bound
+            notes.append(
+                f"Users count in up to {bound:,} groups, chosen from a private profile; that "
+                f"leaves out about {chosen.lost:.0%} of all pairs of user and group."
+            )
+        progress("counting groups of each size")
+        bounds = Bounds(bound, bound)
+        contributions = bound_contributions(
+            self.dataset.table, self.by, bounds, key=key, groups=self.groups
+        )
+        hashed = isinstance(self.way, Laplace) and self.way.hashed
+        true_runs = true_frequencies(
+            contributions, self.way.n_buckets if isinstance(self.way, Laplace) and hashed else None
+        )
+        progress("drawing noise and fitting")
+        drawn = self.way.draw(*true_runs, bound)
+        notes += [*drawn.notes, *_error_notes(drawn), *self.grouped.rules]
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.event,
+            verb="frequencies",
+            method=HOW[type(self.way)],
+            bounds=str(bounds),
+            noise=drawn.noise,
+            entry=entry,
+            notes=tuple(notes),
+            value="groups",
+            stated=stated_numbers(drawn.frequencies),
+        )
+        return FrequencyRelease(rows_of(drawn.frequencies, *drawn.noisy), facts)
+
+
+def _error_notes(drawn: Drawn) -> list[str]:
+    found = drawn.frequencies
+    total = found.total().value
+    share = found.errors.l1 / max(total, 1.0)
+    notes = [
+        f"Expected error: counts matched by rank are off by {found.errors.l1:,.3g} in sum, "
+        f"{share:.1%} of all {total:,.4g}."
+    ]
+    return [*notes, WORSE] if found.is_worse_than_nothing else notes

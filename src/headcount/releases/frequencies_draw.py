@@ -1,0 +1,136 @@
+"""The two ways to frequencies: noise on sorted counts, or on every group or bucket."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.errors import UsageError
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.laplace_histogram import LaplaceHistogram
+from headcount.mechanisms.sorted_counts import MAX_POSITIONS, SortedCounts
+from headcount.postprocess import errors, pooled
+from headcount.postprocess.anonymized import anonymized
+from headcount.privacy.bounds import Bounds
+from headcount.privacy.event import Composed, Event
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headcount.postprocess.frequencies import Frequencies
+
+    Integers = NDArray[np.int64]
+    Runs = tuple[Integers, Integers]
+
+POSITIONS_SHARE = Fraction(1, 10)
+POSITIONS_SDS = 2
+N_AGAIN = 20
+AGAIN_POSITIONS = 4_000_000
+TOO_FEW = (
+    "Half of the buckets or more are in use, so collisions could not be undone: counts are those "
+    "of buckets, not of groups. Use more buckets next time, two to four times the number of pairs "
+    "of user and group."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What noise and post-processing made of the true frequencies."""
+
+    frequencies: Frequencies
+    noisy: Runs
+    noise: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Central:
+    """Sorted counts; the number of positions is public, or costs a share."""
+
+    spend: Zcdp
+    at_most: int | None
+
+    def positions(self, bound: int) -> Gaussian | None:
+        """How the number of groups is measured when it is not public."""
+        if self.at_most is not None:
+            return None
+        number = Sensitivity(
+            l0=1, l1=Fraction(bound), l2_squared=Fraction(bound**2), linf=Fraction(bound)
+        )
+        return Gaussian.calibrate(number, Zcdp(self.spend.rho * POSITIONS_SHARE))
+
+    def counts(self, bound: int) -> SortedCounts:
+        """Noise on the sorted counts, for what is left."""
+        share = Fraction(1) if self.at_most is not None else 1 - POSITIONS_SHARE
+        return SortedCounts.calibrate(
+            Bounds(bound, bound).sensitivity(), Zcdp(self.spend.rho * share)
+        )
+
+    def event(self, bound: int) -> Event:
+        """What is charged when the bound is public."""
+        positions, counts = self.positions(bound), self.counts(bound)
+        return counts.event if positions is None else Composed((positions.event, counts.event))
+
+    def expected_error(self, n_pairs: float, bound: int) -> float:
+        """The l1 error to expect."""
+        return pooled.expected_l1(n_pairs, self.counts(bound).sd)
+
+    def draw(self, true_counts: Integers, true_groups: Integers, bound: int) -> Drawn:
+        """Noise, fit, and errors from drawing the fit again."""
+        positions, counts = self.positions(bound), self.counts(bound)
+        n_positions = self.at_most or 1
+        notes: tuple[str, ...] = ()
+        if positions is not None:
+            true_number = np.array([true_groups[true_counts > 0].sum()], np.int64)
+            noisy_number = int(positions.draw(true_number)[0])
+            n_positions = noisy_number + math.ceil(POSITIONS_SDS * positions.sd)
+            n_positions = min(max(n_positions, 1), MAX_POSITIONS)
+            notes = (f"The {n_positions:,} largest groups are looked at, a noisy number.",)
+        fit, noisy = pooled.pooled(counts.draw(true_counts, true_groups, n_positions))
+        n_again = max(2, min(N_AGAIN, AGAIN_POSITIONS // n_positions))
+        again = [pooled.pooled(counts.draw(*fit, n_positions))[0] for _ in range(n_again)]
+        found = pooled.sorted_frequencies(fit, again, counts.sd)
+        return Drawn(found, noisy, f"discrete Gaussian, sd {counts.sd:.3g} users", notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Every listed group, or every bucket that groups are hashed into."""
+
+    spend: Zcdp
+    n_buckets: int
+    hashed: bool
+
+    def counts(self, bound: int) -> LaplaceHistogram:
+        """Noise on every bucket."""
+        return LaplaceHistogram.calibrate(Bounds(bound, bound).sensitivity(), self.spend)
+
+    def event(self, bound: int) -> Event:
+        """What is charged when the bound is public."""
+        return self.counts(bound).event
+
+    def expected_error(self, n_pairs: float, bound: int) -> float:
+        """The l1 error to expect."""
+        return errors.expected_l1(n_pairs, self.n_buckets, self.counts(bound).ratio, 1)
+
+    def draw(self, true_counts: Integers, true_groups: Integers, bound: int) -> Drawn:
+        """Noise and the most likely frequencies."""
+        mechanism = self.counts(bound)
+        noisy = mechanism.draw(true_counts, true_groups, self.n_buckets)
+        notes: tuple[str, ...] = ()
+        try:
+            found = anonymized(
+                *noisy, ratio=mechanism.ratio, buckets=self.n_buckets if self.hashed else None
+            )
+        except UsageError:
+            if not self.hashed:
+                raise
+            found = anonymized(*noisy, ratio=mechanism.ratio)
+            notes = (TOO_FEW,)
+        return Drawn(found, noisy, f"discrete Laplace, sd {mechanism.sd:.3g} users", notes)
