@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 LAW = 3.1, 0.58, 1.47
 """Fitted to measured l1 errors: factor, power of users and buckets, power of 1 / epsilon."""
-
-
 CHUNK = 2048
+MAX_REACH = 5000
+"""Noise that reaches further leaves nothing to state but that the error has no useful limit."""
 USUAL_STRETCH = 4.7
 """What undoing collisions does in twice as many buckets as users, where the law was fitted."""
 
@@ -84,6 +84,8 @@ def linear_rmse(property_: Property, points: Floats, expected: Floats, ratio: fl
     """The sd of the unbiased estimate of ``sum(expected * property(points))``; 0 below count 1."""
     kernel = inverse_kernel(ratio, 1)
     reach = reach_of(ratio, 1, 1e-6)
+    if reach > MAX_REACH:
+        return math.inf
     masses = noise_masses(ratio, 1, reach)
 
     def value(r: Floats) -> Floats:
