@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-MAX_STEPS = 100
+MAX_STEPS = 300
 GAP = 1e-2
 """The search ends when the log-likelihood can gain no more than this."""
 NEGLIGIBLE = 1e-4
