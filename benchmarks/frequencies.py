@@ -172,7 +172,7 @@ def _mean(found: list[list[float]], names: tuple[str, ...]) -> dict[str, float]:
 
 
 def list_cells(folder: Path, most: int, n_runs: int) -> Cells:
-    """All cells of the real lists with at most so many accounts; the largest are run once."""
+    """All cells of the real lists with at most so many accounts; the large are hashed once."""
     path = folder / "anonymized_frequency_histograms.parquet"
     query = f"select source, frequency, n_items from '{path}' order by source, frequency"
     table = duckdb.sql(query).fetchnumpy()
@@ -184,24 +184,39 @@ def list_cells(folder: Path, most: int, n_runs: int) -> Cells:
         if n > most:
             continue
         size = 2 * n
-        runs = [hashed(truth, size) for _ in range(n_runs if n <= FEW_ACCOUNTS else 1)]
+        is_large = n > FEW_ACCOUNTS
+        runs = [hashed(truth, size) for _ in range(1 if is_large else n_runs)]
         for epsilon in LIST_EPSILONS:
             ratio = math.exp(-epsilon / 2)
-            found = []
+            pairs, finished, by_rank = [], [], []
             for loads in runs:
-                noisy = with_noise(loads, size, ratio)
-                twice = with_noise(loads, size, ratio, 2)
-                try:
-                    finish = anonymized(*twice, ratio=ratio, n_noises=2, buckets=size)
-                    finished = distance(finish.whole(), truth) / n
-                except UsageError:
-                    finished = math.nan
-                by_rank = [distance(central(truth, epsilon, g), truth) / n for g in (False, True)]
-                found.append([*errors_of(truth, noisy, ratio, size), finished, *by_rank])
+                for _ in range(n_runs if is_large else 1):
+                    noisy = with_noise(loads, size, ratio)
+                    pairs.append(errors_of(truth, noisy, ratio, size))
+                    finished.append([_finished(truth, loads, ratio)])
+                by_rank.append(
+                    [distance(central(truth, epsilon, g), truth) / n for g in (False, True)]
+                )
             name = f"{source} n={n:.2e} eps={epsilon}"
-            cells[name] = _mean(found, ("alg1", "npmle", "finish", "central", "release"))
+            cells[name] = {
+                **_mean(pairs, ("alg1", "npmle")),
+                **_mean(finished, ("finish",)),
+                **_mean(by_rank, ("central", "release")),
+            }
             _show(name, cells[name])
     return cells
+
+
+def _finished(truth: Runs, loads: Runs, ratio: float) -> float:
+    """The error with two noises."""
+    size = 2 * int(truth[0] @ truth[1])
+    try:
+        found = anonymized(
+            *with_noise(loads, size, ratio, 2), ratio=ratio, n_noises=2, buckets=size
+        )
+    except UsageError:
+        return math.nan
+    return 2 * distance(found.whole(), truth) / size
 
 
 def words(folder: Path, n_runs: int) -> dict[str, float]:

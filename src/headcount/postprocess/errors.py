@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Property = Callable[[Floats], Floats]
 
-LAW = 3.1, 0.58, 1.47
-"""Fitted to measured l1 errors: factor, power of users and buckets, power of 1 / epsilon."""
-
-
+ONE_NOISE = 3.1, 0.58
+MORE_NOISES = 0.47, 0.74
+OF_EPSILON = 1.47
+"""Fitted to measured l1 errors: factor and power of users and buckets, power of 1 / epsilon."""
 CHUNK = 2048
+MAX_REACH = 5000
+"""Noise that reaches further leaves nothing to state but that the error has no useful limit."""
 USUAL_STRETCH = 4.7
 """What undoing collisions does in twice as many buckets as users, where the law was fitted."""
 
@@ -38,11 +40,12 @@ USUAL_STRETCH = 4.7
 def expected_l1(total: float, n_buckets: int, ratio: float, n_noises: int) -> float:
     """The l1 error to expect, within a factor of about 1.5, and of 4 for very strong noise.
 
-    In the law, epsilon is that of replacing one user; ``n`` noises are like one of epsilon / n.
+    In the law, epsilon is that of replacing one user, divided by the number of noises. With more
+    than one, errors fall more slowly with size: their sum is smooth, and hides more.
     """
-    factor, of_size, of_noise = LAW
+    factor, of_size = ONE_NOISE if n_noises == 1 else MORE_NOISES
     epsilon = -2 * math.log(ratio) / n_noises
-    return float(factor * (total + n_buckets) ** of_size / epsilon**of_noise)
+    return float(factor * (total + n_buckets) ** of_size / epsilon**OF_EPSILON)
 
 
 def laplace_errors(
@@ -84,6 +87,8 @@ def linear_rmse(property_: Property, points: Floats, expected: Floats, ratio: fl
     """The sd of the unbiased estimate of ``sum(expected * property(points))``; 0 below count 1."""
     kernel = inverse_kernel(ratio, 1)
     reach = reach_of(ratio, 1, 1e-6)
+    if reach > MAX_REACH:
+        return math.inf
     masses = noise_masses(ratio, 1, reach)
 
     def value(r: Floats) -> Floats:

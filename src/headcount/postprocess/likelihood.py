@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from headcount.postprocess.unbiased import noise_masses, reach_of
+from headcount.postprocess.unbiased import reach_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,8 +164,9 @@ def two_noises(counts: Integers, groups: Integers, ratio: float) -> Banded:
 def _precision(ratio: float, n: int) -> Floats:
     """Two noises: the inverse covariance of the process's first two values, then innovations."""
     polynomial = np.array([1.0, -2 * ratio, ratio**2])
-    reach = reach_of(ratio, 2, 1e-17)
-    masses = noise_masses(ratio, 2, reach)[reach:]
+    # The masses at distances 0, 1 and 2, up to a factor.
+    distances = np.arange(3)
+    masses = (distances + (1 + ratio**2) / (1 - ratio**2)) * ratio**distances
     # In the scale where an innovation has variance one.
     variances = masses[:2] / float(polynomial @ masses[:3])
     start = np.linalg.inv(variances[[[0, 1], [1, 0]]])

@@ -9,12 +9,14 @@ not depend on where the search starts.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headcount.postprocess.likelihood import Likelihood, one_noise, two_noises
 from headcount.postprocess.likelihood_many import many_noises
+from headcount.postprocess.runs import together
 from headcount.postprocess.unbiased import reach_of
 
 if TYPE_CHECKING:
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-MAX_STEPS = 100
+MAX_STEPS = 300
 GAP = 1e-2
 """The search ends when the log-likelihood can gain no more than this."""
 NEGLIGIBLE = 1e-4
 """Fewer groups than this at one count are an artefact of where the search ends."""
+FINEST = 20
+"""The scale of the noise is at most about twice this many steps of the grid."""
 
 
 def most_likely(
@@ -37,6 +41,12 @@ def most_likely(
 
     ``noisy_counts`` are distinct and rising, ``noisy_groups`` says how many there are of each.
     """
+    step = math.floor(-1 / math.log(ratio) / FINEST)
+    if step > 1:
+        # Noise this wide cannot tell neighbours apart, and doubles could not either.
+        coarse = together([(np.rint(noisy_counts / step).astype(np.int64), noisy_groups)])
+        points, found = most_likely(*coarse, ratio**step, n_noises)
+        return points * step, found
     alone = _alone(noisy_counts, reach_of(ratio, n_noises, 1e-9))
     counts, groups = noisy_counts[~alone], noisy_groups[~alone]
     points, found = noisy_counts[alone], noisy_groups[alone].astype(np.float64)

@@ -13,9 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.signal import fftconvolve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+MAX_DIRECT = 4096
 
 
 def inverse_kernel(ratio: float, n_noises: int) -> NDArray[np.float64]:
@@ -32,7 +36,10 @@ def noise_masses(ratio: float, n_noises: int, reach: int) -> NDArray[np.float64]
     one = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1))
     masses = one
     for _ in range(n_noises - 1):
-        masses = np.convolve(masses, one, "same")
+        if reach > MAX_DIRECT:
+            masses = np.maximum(fftconvolve(masses, one, "same"), 0.0)
+        else:
+            masses = np.convolve(masses, one, "same")
     return masses
 
 

@@ -181,10 +181,7 @@ class _Frequencies:
         contributions = bound_contributions(
             self.dataset.table, self.by, bounds, key=key, groups=self.groups
         )
-        hashed = isinstance(self.way, Laplace) and self.way.hashed
-        true_runs = true_frequencies(
-            contributions, self.way.n_buckets if isinstance(self.way, Laplace) and hashed else None
-        )
+        true_runs = true_frequencies(contributions, self.way.hashed_into)
         progress("drawing noise and fitting")
         drawn = self.way.draw(*true_runs, bound)
         notes += [*drawn.notes, *_error_notes(drawn), *self.grouped.rules]

@@ -55,6 +55,7 @@ class Central:
 
     spend: Zcdp
     at_most: int | None
+    hashed_into: None = None
 
     def positions(self, bound: int) -> Gaussian | None:
         """How the number of groups is measured when it is not public."""
@@ -107,6 +108,11 @@ class Laplace:
     n_buckets: int
     hashed: bool
 
+    @property
+    def hashed_into(self) -> int | None:
+        """How many buckets groups are hashed into, when they are not public."""
+        return self.n_buckets if self.hashed else None
+
     def counts(self, bound: int) -> LaplaceHistogram:
         """Noise on every bucket."""
         return LaplaceHistogram.calibrate(Bounds(bound, bound).sensitivity(), self.spend)
@@ -125,9 +131,7 @@ class Laplace:
         noisy = mechanism.draw(true_counts, true_groups, self.n_buckets)
         notes: tuple[str, ...] = ()
         try:
-            found = anonymized(
-                *noisy, ratio=mechanism.ratio, buckets=self.n_buckets if self.hashed else None
-            )
+            found = anonymized(*noisy, ratio=mechanism.ratio, buckets=self.hashed_into)
         except UsageError:
             if not self.hashed:
                 raise

@@ -18,7 +18,7 @@ from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import GaussianNoise, LaplaceNoise
-from headcount.releases import frequencies, run
+from headcount.releases import frequencies
 from headcount.releases.plan import Plan
 from headcount.trials.seam import recorded, settings_of
 from headcount.trials.tables import GROUP, USER, arrow_table
@@ -37,7 +37,7 @@ TRIED = [pair for pair in pairs(BOUND) if pair.name in NAMES]
 @pytest.fixture(autouse=True)
 def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """The choice among a user's groups is under a secret key: neighbours are compared under one."""
-    monkeypatch.setattr(run.secrets, "token_bytes", lambda n: b"k" * n)
+    monkeypatch.setattr("headcount.releases.run.secrets.token_bytes", lambda n: b"k" * n)
 
 
 def plans(rows: Rows, domain: dict[str, int], folder: Path, numbers: Iterator[int]) -> Plan:
