@@ -123,7 +123,13 @@ def _check_names(table: UserTable, names: tuple[str, ...]) -> None:
 
 
 def only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> Any:
-    """Match rows with the list. A plain equality wherever the list has no missing value."""
+    """The rows of listed groups, each with the number of its group."""
+    joined = rows.inner_join(relation, matches(rows, relation, columns, listed))
+    return joined.select(joined[USER], joined[INDEX])
+
+
+def matches(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> list[Any]:
+    """When a row is of a listed group. A plain equality wherever the list has no missing value."""
     conditions = []
     for column, kind, has_missing in zip(columns, listed.kinds, listed.has_missing, strict=True):
         left, right = rows[column], relation[column]
@@ -132,8 +138,7 @@ def only_listed(rows: Any, relation: Any, columns: tuple[str, ...], listed: Grou
             conditions.append(left.isnull() == right.isnull())
             left, right = _filled(left, kind), _filled(right, kind)
         conditions.append(left == right)
-    joined = rows.inner_join(relation, conditions)
-    return joined.select(joined[USER], joined[INDEX])
+    return conditions
 
 
 def _filled(value: Any, kind: Kind) -> Any:
