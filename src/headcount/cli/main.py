@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from headcount.cli import audit, count_users, demo, ledger, profile
+from headcount.cli import audit, count_users, demo, distribution, ledger, profile
 from headcount.errors import HeadcountError
 from headcount.version import __version__
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("count-users")(count_users.count_users)
+app.command("distribution")(distribution.distribution)
 app.command("profile")(profile.profile)
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)

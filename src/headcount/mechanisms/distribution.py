@@ -39,6 +39,7 @@ from headcount.mechanisms import distribution_public as public
 from headcount.mechanisms.binomial_selection import BinomialSelection
 from headcount.mechanisms.distribution_public import Estimate
 from headcount.mechanisms.draw import SYSTEM, noisy
+from headcount.mechanisms.equal_error_size import UNIT_BITS, SizeChoice
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.mechanisms.radius import Radius
@@ -224,15 +225,43 @@ class _Run:
     def length(self, residuals: ResidualQueries, rho: Fraction, wider: float = 1.0) -> int:
         """A squared length that about half of the users are within, times a public factor."""
         edge = length_edges()[self.median(residuals.users_by_length, rho)]
-        return min(math.ceil(edge * wider**2), 1 << 2 * SHARE_BITS + 1)
+        return min(math.ceil(edge * wider**2), ONE**2 << 1)
+
+    def best_length(
+        self, residuals: ResidualQueries, rho: Fraction, noise: float, n_users: float
+    ) -> int:
+        """[P5] from the median up, the shortest squared length that not too many are beyond.
+
+        noise:  the l1 norm of the noise, in users, for a length of one
+        """
+        median = self.median(residuals.users_by_length, rho / 2)
+        choice = SizeChoice.calibrate(Zcdp(rho / 2), public.RADIUS_PRIOR)
+        self.budget.charge(cost(choice.event))
+        upwards = np.array(length_edges()[median : median + public.LONGEST], np.int64)
+        edges = upwards[::-1]
+        allowed = public.users_to_clip(edges / ONE**2, noise, n_users, choice.epsilon)
+        true_users = residuals.users_by_length()
+        true_longer = np.cumsum(true_users[::-1])[::-1][median + 1 :][: len(edges)][::-1]
+        chosen = choice.draw(true_longer << UNIT_BITS, allowed << UNIT_BITS, self.entropy)
+        return min(int(edges[chosen]), ONE**2 << 1)
 
     def clipped(self, n_users: float, radius_rho: Fraction, rho: Fraction) -> tuple[Estimate, int]:
         """Users clipped around zero; a sum of shares tells how many whole users are left."""
         residuals = self.data.around(None, None)
-        norm_squared = self.length(residuals, radius_rho)
+        if self.plan.method == "clip":
+            norm_squared = self.length(residuals, radius_rho)
+        else:
+            noise = public.noise_per_length(rho) * self.data.n_groups
+            norm_squared = self.best_length(residuals, radius_rho, noise, n_users)
+        return self.shares_within(residuals, norm_squared, rho, n_users), norm_squared
+
+    def shares_within(
+        self, residuals: ResidualQueries, norm_squared: int, rho: Fraction, n_users: float
+    ) -> Estimate:
+        """Shares from a sum without a centre."""
         sums, sd = self.summed(residuals, norm_squared, rho, centred=False)
         n_whole = public.whole_users(float(sums.sum()), n_users)
-        return Estimate(sums / n_whole, np.full(len(sums), sd / n_whole)), norm_squared
+        return Estimate(sums / n_whole, np.full(len(sums), sd / n_whole))
 
     def auto(self, n_users: float, rho: Fraction) -> Learned:
         """Clip around zero, then around what that gave, unless that would not help."""
@@ -243,25 +272,25 @@ class _Run:
         length = norm_squared / ONE**2
         if not public.centre_helps(centre, first.sds, length, self.plan.neighbours):
             residuals = self.data.around(None, None)
-            sums, sd = self.summed(residuals, norm_squared, rho - part - first_rho, centred=False)
-            n_whole = public.whole_users(float(sums.sum()), n_users)
-            second = Estimate(sums / n_whole, np.full(len(sums), sd / n_whole))
+            second = self.shares_within(residuals, norm_squared, rho - part - first_rho, n_users)
             both = public.combined(first, second)
             why = "plain clipping: a centre would be lost in the noise, or cost more than it saves"
             return Learned(public.settled(both), both.sds, why)
-        second = self.around(centre, n_users, part, rho - 2 * part - first_rho, public.WIDER)
+        second = self.around(centre, n_users, part, rho - 2 * part - first_rho)
         both = public.combined(first, second)
         why = "coarse then fine: users are clipped around a centre learned with a fifth of the cost"
         return Learned(public.settled(both), both.sds, why)
 
     def around(
-        self, centre: Floats, n_users: float, radius_rho: Fraction, rho: Fraction, wider: float
+        self, centre: Floats, n_users: float, radius_rho: Fraction, rho: Fraction
     ) -> Estimate:
         """What users differ from a centre by, small groups weighing more."""
         weights = public.weights_for(centre)
         integers = public.weighted_centre(centre, weights)
         residuals = self.data.around(integers, weights)
-        norm_squared = self.length(residuals, radius_rho, wider)
+        scale = weights / (1 << WEIGHT_BITS)
+        noise = public.noise_per_length(rho) * float((1 / scale).sum())
+        norm_squared = self.best_length(residuals, radius_rho, noise, n_users)
         kept, _ = self.noisy(
             self.one_number(1 << KEPT_BITS),
             rho * public.KEPT,
@@ -269,7 +298,6 @@ class _Run:
         )
         n_whole = public.whole_users(float(kept[0]) / (1 << KEPT_BITS), n_users)
         sums, sd = self.summed(residuals, norm_squared, rho * (1 - public.KEPT), centred=True)
-        scale = weights / (1 << WEIGHT_BITS)
         return Estimate((integers / ONE + sums / n_whole) / scale, sd / n_whole / scale)
 
     def coarse_fine(self, n_users: float, rho: Fraction) -> Estimate:

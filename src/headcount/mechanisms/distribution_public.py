@@ -5,6 +5,7 @@ Nothing here sees private data: inputs are public or already noisy.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -26,8 +27,13 @@ USERS = Fraction(1, 100)
 KEPT = Fraction(1, 100)
 DISCOVER = Fraction(1, 5)
 FIRST_ROUND = Fraction(1, 5)
-WIDER = 1.1
-"""The second clip, over the chosen median: a private median is not quite the median."""
+LEANING = 0.15
+"""What clipping a user takes from them is taken to lean one way to this extent: none of it when all
+users draw alike, all of it when the long ones differ from the rest in the same way."""
+RADIUS_PRIOR = 1.0
+SEEN = 12.0
+LONGEST = 64
+"""How far above the median the length may be, in steps of the ladder: sixteen times as long."""
 COARSE, COARSE_RADIUS = Fraction(8, 100), Fraction(2, 100)
 COARSE_WIDER = 1.15
 WEIGHT_POWER = -1 / 3
@@ -47,6 +53,25 @@ def radius_share(n_users: float, rho: Fraction) -> Fraction:
     """What part of rho the choice of a length needs: users few, a larger one."""
     wanted = 220 / (max(n_users, 1.0) ** 2 * float(rho))
     return Fraction(min(max(wanted, 0.01), 0.1)).limit_denominator(10_000)
+
+
+def noise_per_length(rho: Fraction) -> float:
+    """The expected absolute noise on one group, for a clip of length one."""
+    return 1 / math.sqrt(math.pi * float(rho))
+
+
+def users_to_clip(
+    norms_squared: Floats, noise: float, n_users: float, epsilon: Fraction
+) -> Integers:
+    """How many users may be longer than each candidate, before clipping them costs too much.
+
+    A shorter clip saves noise in proportion to its length, and takes from everyone longer what is
+    beyond it. The two are even where this many users are longer. Fewer than a choice of this
+    epsilon can see are not worth avoiding, and more than half never need to be clipped.
+    """
+    even = np.maximum(noise * np.sqrt(norms_squared) / LEANING, SEEN / float(epsilon))
+    users: Integers = np.minimum(even, n_users / 2).astype(np.int64)
+    return users
 
 
 def whole_users(noisy_total: float, n_users: float) -> float:

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".html")
 N_BARS = 40
-TITLES = {"count_users": "users", "profile": "users"}
+TITLES = {
+    "count_users": "users",
+    "profile": "users",
+    "distribution": "share of rows, averaged over users",
+}
 
 
 def write_chart(release: Release, path: str | Path) -> Path:
@@ -61,7 +65,10 @@ def chart(release: Release) -> Any:
 
 
 def _label(row: dict[str, Any], names: list[str], by_size: bool) -> str:
+    if row.get("other") is True:
+        return "other groups"
     if by_size:
+        names = [name for name in names if name != "other" or not isinstance(row[name], bool)]
         return ", ".join("∅" if row[name] is None else str(row[name]) for name in names)
     if row["at_most"] is None:
         return f"{row['at_least']:,} and more"

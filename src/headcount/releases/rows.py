@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,14 +63,38 @@ def with_error_bars(
     Order of arrival says something about the table, so it never survives.
     """
     noisy_counts = noisy_totals / scale
-    names = groups.column_names
-    table = groups
-    for name, values in (
-        ("count", np.rint(noisy_counts).astype(np.int64)),
-        ("low", np.floor(noisy_counts - half_width / scale).astype(np.int64)),
-        ("high", np.ceil(noisy_counts + half_width / scale).astype(np.int64)),
-        ("sd", np.broadcast_to(np.asarray(sd / scale, np.float64), noisy_counts.shape)),
-    ):
+    return _sorted_rows(
+        groups,
+        (
+            ("count", np.rint(noisy_counts).astype(np.int64)),
+            ("low", np.floor(noisy_counts - half_width / scale).astype(np.int64)),
+            ("high", np.ceil(noisy_counts + half_width / scale).astype(np.int64)),
+            ("sd", np.broadcast_to(np.asarray(sd / scale, np.float64), noisy_counts.shape)),
+        ),
+    )
+
+
+def with_share_bars(
+    groups: pa.Table,
+    noisy_shares: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    half_width: NDArray[np.float64],
+) -> pa.Table:
+    """Rows sorted by group: share, low, high and sd; a share is from 0 to 1."""
+    return _sorted_rows(
+        groups,
+        (
+            ("share", noisy_shares),
+            ("low", np.maximum(noisy_shares - half_width, 0)),
+            ("high", np.minimum(noisy_shares + half_width, 1)),
+            ("sd", sd),
+        ),
+    )
+
+
+def _sorted_rows(groups: pa.Table, columns: tuple[tuple[str, NDArray[Any]], ...]) -> pa.Table:
+    names, table = groups.column_names, groups
+    for name, values in columns:
         table = table.append_column(name, pa.array(values))
     order = pc.sort_indices(table, [(name, "ascending", "at_end") for name in names])
     return table.take(order).combine_chunks()
