@@ -12,7 +12,11 @@ from headcount.trials.roll import MECHANISMS, trial_of
 
 FOLDER = Path(headcount.mechanisms.__path__[0])
 # What mechanisms share, and the public side of one: nothing in them sees private data.
-NOT_A_MECHANISM = {"__init__", "draw", "equal_error_public", "equal_error_queries"}
+NOT_A_MECHANISM = {"__init__", "draw", "equal_error_public", "equal_error_queries"} | {
+    "binomial_public",
+    "distribution_public",
+    "distribution_queries",
+}
 
 
 def mechanisms_in(folder: Path) -> list[str]:

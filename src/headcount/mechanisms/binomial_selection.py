@@ -98,6 +98,11 @@ class BinomialSelection:
             return selection_epsilon(self.rho / self.n_groups)
         return selection_epsilon(self.rho / 2 / self.touched)
 
+    @property
+    def rate(self) -> Fraction:
+        """[P1] scores move by a unit, either way: half of epsilon on each."""
+        return self.epsilon / (2 * SCORE_UNIT)
+
     @cached_property
     def tournament(self) -> Tournament:
         """The candidates and how they are compared."""
@@ -125,8 +130,7 @@ class BinomialSelection:
     def draw(self, true_users: Integers, entropy: Entropy | None = None) -> tuple[Floats, Floats]:
         """A share for each group, and its resolution: of the grid, or the sd of the noise."""
         source = entropy or SYSTEM
-        rate = self.epsilon / (2 * SCORE_UNIT)
-        chosen = [select(self.scores(row), rate, source) for row in true_users]
+        chosen = [select(self.scores(row), self.rate, source) for row in true_users]
         shares = self.tournament.chances[chosen]
         spread = np.maximum(np.sqrt(shares * (1 - shares) / self.samples), 1 / self.samples)
         sds = self.accuracy * spread

@@ -234,8 +234,10 @@ class _Run:
 
         noise:  the l1 norm of the noise, in users, for a length of one
         """
-        median = self.median(residuals.users_by_length, rho / 2)
         choice = SizeChoice.calibrate(Zcdp(rho / 2), public.RADIUS_PRIOR)
+        if not public.can_see(n_users, choice.epsilon):
+            return self.length(residuals, rho, public.WIDER)
+        median = self.median(residuals.users_by_length, rho / 2)
         self.budget.charge(cost(choice.event))
         upwards = np.array(length_edges()[median : median + public.LONGEST], np.int64)
         edges = upwards[::-1]

@@ -31,6 +31,8 @@ LEANING = 0.15
 """What clipping a user takes from them is taken to lean one way to this extent: none of it when all
 users draw alike, all of it when the long ones differ from the rest in the same way."""
 RADIUS_PRIOR = 1.0
+WIDER = 1.1
+"""The clip over the median, where there are too few users to choose it better."""
 SEEN = 12.0
 LONGEST = 64
 """How far above the median the length may be, in steps of the ladder: sixteen times as long."""
@@ -58,6 +60,11 @@ def radius_share(n_users: float, rho: Fraction) -> Fraction:
 def noise_per_length(rho: Fraction) -> float:
     """The expected absolute noise on one group, for a clip of length one."""
     return 1 / math.sqrt(math.pi * float(rho))
+
+
+def can_see(n_users: float, epsilon: Fraction) -> bool:
+    """Whether a choice of this epsilon can tell an eighth of the users from none."""
+    return n_users / 8 > SEEN / float(epsilon)
 
 
 def users_to_clip(

@@ -15,6 +15,9 @@ MECHANISMS = (
     "private_count_release",
     "equal_error_size",
     "equal_error",
+    "radius",
+    "binomial_selection",
+    "distribution",
     "count_users",
 )
 

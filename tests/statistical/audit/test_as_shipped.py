@@ -11,7 +11,7 @@ from headcount.trials.trial import DELTAS, EPSILONS, POINTS, Effort, examine
 SAMPLERS = ("discrete_laplace", "discrete_gaussian", "selection")
 # One release of many stages takes a second. Its outputs are attacked stage by stage, in the trials
 # of the mechanisms it is made of; here every stage is held against its charge by the grey box.
-STAGED = ("equal_error",)
+STAGED = ("equal_error", "distribution")
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
