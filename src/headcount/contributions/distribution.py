@@ -54,7 +54,9 @@ class UserShares:
         self._store = store
         self._counted = store.keep(counted)
         rows = self._counted
-        totals = rows.group_by(USER).agg(**{N_ALL: cast_always(rows[N_ROWS].sum(), "int64")})
+        totals = store.keep(
+            rows.group_by(USER).agg(**{N_ALL: cast_always(rows[N_ROWS].sum(), "int64")})
+        )
         joined = rows.inner_join(totals, USER)
         ratio = (
             joined[N_ROWS].cast("float64") * double(1 << SHARE_BITS) / joined[N_ALL].cast("float64")
@@ -78,15 +80,18 @@ class UserShares:
         centre:   for each group, in units of ``2**-SHARE_BITS`` after the weight
         weights:  for each group, in units of ``2**-WEIGHT_BITS``, at most one
         """
-        values = self._shares
-        if weights is None:
-            weighted = values
-        else:
-            with_weights = values.inner_join(self._public({WEIGHT: weights}), INDEX)
-            product = with_weights[SHARE] * with_weights[WEIGHT]
-            scaled = product.cast("float64") / double(1 << WEIGHT_BITS) + double(0.5)
-            weighted = with_weights.select(USER, INDEX, **{SHARE: scaled.floor().cast("int64")})
-        return Residuals(self, weighted, centre, self._store)
+        if centre is None and weights is None:
+            return Residuals(self, self._shares, None, self._store)
+        every = np.arange(self.n_groups)
+        public = {
+            CENTRE: np.zeros_like(every) if centre is None else centre,
+            WEIGHT: np.full_like(every, 1 << WEIGHT_BITS) if weights is None else weights,
+        }
+        rows = self._shares.inner_join(self._public(public), INDEX)
+        product = (rows[SHARE] * rows[WEIGHT]).cast("float64")
+        weighted = (product / double(1 << WEIGHT_BITS) + double(0.5)).floor().cast("int64")
+        values = rows.select(USER, INDEX, CENTRE, **{SHARE: weighted})
+        return Residuals(self, self._store.keep(values), centre, self._store)
 
     def counts_by_group(self, samples: int) -> Integers:
         """How many users have how many of ``samples`` rows in a group, scaled down to that [D4].
@@ -150,20 +155,17 @@ class Residuals:
         self, shares: UserShares, values: Any, centre: Integers | None, store: Store
     ) -> None:
         self._shares = shares
+        self._values = values
         self._centre = centre
-        square = values[SHARE] * values[SHARE]
-        constant = 0
-        if centre is None:
-            self._values = rows = values
-        else:
+        share = values[SHARE]
+        square, constant = share * share, 0
+        if centre is not None:
+            square = share * (share - 2 * values[CENTRE])
             constant = int((centre.astype(object) ** 2).sum())
             if constant > 1 << 2 * SHARE_BITS + 1:
                 raise ValueError("a centre is no longer than a user's shares can be")
-            self._values = values
-            rows = values.inner_join(shares._public({CENTRE: centre}), INDEX)
-            square = rows[SHARE] * (rows[SHARE] - 2 * rows[CENTRE])
         norm = cast_always(square.sum(), "int64") + constant
-        self._norms = store.keep(rows.group_by(USER).agg(**{NORM: norm}))
+        self._norms = store.keep(values.group_by(USER).agg(**{NORM: norm}))
 
     def users_by_length(self) -> Integers:
         """How many users have a squared length in each cell; a user is in one [D1]."""

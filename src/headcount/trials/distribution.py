@@ -160,8 +160,8 @@ def _examined(
         with broken():
             for relation in relations:
                 for method in methods if effort is Effort.FULL else methods[:1]:
-                    pairs = PAIRS[relation] if effort is Effort.FULL else PAIRS[relation][:1]
-                    for pair in pairs:
+                    every = effort is Effort.FULL and method == "auto"
+                    for pair in PAIRS[relation] if every else PAIRS[relation][:1]:
                         findings += stages(method, relation, pair)
         return findings
 
