@@ -111,6 +111,10 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
+# Errors of learned distributions beside the samples' own; last line is JSON
+bench-distribution *args:
+    {{ bin }}/python benchmarks/distribution.py {{ args }}
+
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:
     {{ bin }}/python benchmarks/ledger.py {{ args }}
