@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from headcount.accounting.convert import rho_at
+from headcount.accounting.filter import Filter
 from headcount.contributions.distribution import UserShares
 from headcount.contributions.distribution_rows import listed_counts
 from headcount.contributions.equal_error_store import Store
@@ -21,6 +22,8 @@ from headcount.mechanisms import distribution_public as public
 from headcount.mechanisms.binomial_public import Tournament
 from headcount.mechanisms.binomial_selection import BinomialSelection
 from headcount.mechanisms.distribution import METHODS, Distribution
+from headcount.mechanisms.draw import SYSTEM
+from headcount.mechanisms.radius import Radius
 from headcount.privacy.lattice import KEPT_BITS, SHARE_BITS, WEIGHT_BITS, length_edges
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
@@ -107,7 +110,7 @@ def test_the_limit_is_spent_and_not_passed(
 ) -> None:
     made: list[Any] = []
 
-    class Kept(module.Filter):
+    class Kept(Filter):
         def __init__(self, limit: Zcdp) -> None:
             super().__init__(limit)
             made.append(self)
@@ -135,7 +138,7 @@ def test_replacement_costs_two_clips_around_a_centre_and_root_two_without() -> N
     for relation, centred, times in ((ADD, True, 1), (REPLACE, True, 4), (REPLACE, False, 2)):
         plan = Distribution.calibrate(Zcdp(1), "auto", relation)
         data: Any = type("Data", (), {"n_groups": 3})
-        run = module._Run(plan, data, module.Filter(plan.limit), module.SYSTEM)
+        run = module._Run(plan, data, Filter(plan.limit), SYSTEM)
         distance = run.clip_distance(100, centred=centred)
         assert distance.l2_squared == times * 100 * 4**KEPT_BITS
         assert distance.neighbours is relation
@@ -204,3 +207,13 @@ def test_weights_rise_as_groups_get_rare() -> None:
     assert weights[3] == weights.max() == 1 << WEIGHT_BITS
     assert weights[0] < weights[2] < weights[1] < weights[3]
     assert weights[0] / weights[1] == pytest.approx((0.64 / 0.05) ** (-1 / 3), rel=0.01)
+
+
+def test_the_median_of_users_who_are_all_in_one_cell() -> None:
+    users = np.zeros(241, np.int64)
+    users[90] = 2_000
+    choice = Radius.calibrate(Zcdp(Fraction(1, 1000)), ADD)
+    assert {choice.draw(users) for _ in range(20)} == {90}
+    spread = np.ones(241, np.int64)
+    drawn = [choice.draw(50 * spread) for _ in range(20)]
+    assert 110 < np.mean(drawn) < 130

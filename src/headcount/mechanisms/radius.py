@@ -5,7 +5,7 @@
 ========== ==================================================================================
 input      how many users are in each cell of a public ladder; one user is in at most one cell
 output     the index of one edge of the ladder
-noise      exact exponential mechanism, score: minus how far from half the users are below it
+noise      exact exponential mechanism, score: minus the users beyond half above or below it
 guarantee  bounded range ``epsilon``: ``epsilon**2 / 8``-zCDP, delta 0
 neighbours those it is built for: add or remove one user, or replace one
 ========== ==================================================================================
@@ -71,7 +71,14 @@ class Radius:
         return 2 if self.neighbours is Neighbours.ADD_REMOVE else 4
 
     def draw(self, true_users: NDArray[np.int64], entropy: Entropy | None = None) -> int:
-        """Choose an edge; the last cell is above all edges."""
-        true_below = np.cumsum(true_users)
-        true_scores = -np.abs(2 * true_below[:-1] - true_below[-1])
-        return select(true_scores, self.epsilon / self.score_range, entropy or SYSTEM)
+        """Choose a cell by its upper edge; the last cell has none, and cannot be chosen.
+
+        All users may be in one cell. It is the best one then: no more than half of them are above
+        it, and no more than half below.
+        """
+        true_within = np.cumsum(true_users)
+        n_users = true_within[-1]
+        true_above = n_users - true_within[:-1]
+        true_below = true_within[:-1] - true_users[:-1]
+        true_excess = np.maximum(0, 2 * np.maximum(true_above, true_below) - n_users)
+        return select(-true_excess, self.epsilon / self.score_range, entropy or SYSTEM)

@@ -99,8 +99,8 @@ class AnyMoveByOne(Radius):
 
     @property
     def score_range(self) -> int:
-        """Half of the range."""
-        return Radius.score_range.fget(self) // 2  # type: ignore[attr-defined]
+        """Half of the range under add/remove."""
+        return 1
 
 
 class AddRemoveRate(Radius):
