@@ -128,6 +128,9 @@ experiment-bounding *args:
 # Errors of frequencies; real lists need HEADCOUNT_DATA; last line is JSON
 bench-frequencies *args:
     {{ bin }}/python benchmarks/frequencies.py {{ args }}
+# Errors of learned distributions beside the samples' own; last line is JSON
+bench-distribution *args:
+    {{ bin }}/python benchmarks/distribution.py {{ args }}
 
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:

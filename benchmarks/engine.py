@@ -8,7 +8,8 @@ that a private profile suggests. The last two on DuckDB alone. *events* counts r
 groups with a bound that is chosen, beside the bare ``count(*) group by item`` plus the bare
 ``count(*) group by user``.
 
-``--quick``: 2e6 rows on DuckDB. Full: 2e7 rows, and Spark. The last line is JSON.
+``--quick``: 2e6 rows on DuckDB. Full: 2e7 rows, and Spark. ``--distribution``: shares of 1,000
+groups beside the bare count of rows per user and group. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ BUDGET = hc.Budget(epsilon=1000, delta=1e-3)
 SPEND = hc.Budget(epsilon=1)
 
 
-def write_events(path: Path, n_rows: int, n_users: int) -> None:
+def write_events(path: Path, n_rows: int, n_users: int, n_items: int = ITEMS) -> None:
     """Zipf items, lognormal users, rows in random order."""
     rng = np.random.default_rng(1)
     weight = rng.lognormal(0, 1.2, n_users)
     n_each = rng.multinomial(n_rows - n_users, weight / weight.sum()) + 1
     user = np.repeat(np.arange(n_users), n_each)
     rng.shuffle(user)
-    popularity = np.cumsum(1 / np.arange(1, ITEMS + 1) ** 1.1)
-    names = pa.array([f"item_{i}" for i in range(ITEMS)])
+    popularity = np.cumsum(1 / np.arange(1, n_items + 1) ** 1.1)
+    names = pa.array([f"item_{i}" for i in range(n_items)])
     with pq.ParquetWriter(path, pa.schema({"user_id": pa.int64(), "item": pa.string()})) as out:
         for start in range(0, n_rows, 1_000_000):
             part = user[start : start + 1_000_000]
@@ -139,6 +140,24 @@ def events_on_duckdb(path: Path, folder: Path, repeats: int) -> float:
     return round(least["events"] / (least["by item"] + least["by user"]), 2)
 
 
+def distribution_on_duckdb(path: Path, folder: Path, repeats: int) -> dict[str, float]:
+    """Shares of all known groups, beside the bare count of rows per user and group."""
+    import duckdb
+
+    counted = f"select user_id, item, count(*) as n from '{path}' group by user_id, item"
+    query = f"select count(*), sum(n) from ({counted})"
+
+    def shares() -> object:
+        data = hc.open(
+            str(path), user="user_id", account="bench", budget=BUDGET, ledger=folder / "ledger.db"
+        )
+        return data.distribution(by="item", groups=KNOWN, spend=SPEND).release()
+
+    runs = {"bare": lambda: duckdb.connect().execute(query).fetchall(), "shares": shares}
+    least = smallest(runs, repeats)
+    return {"distribution": round(least["shares"] / least["bare"], 2)}
+
+
 def on_spark(path: Path, folder: Path, repeats: int) -> dict[str, float]:
     """The same file on a local Spark."""
     from pyspark.sql import SparkSession
@@ -170,12 +189,18 @@ def main() -> None:
     """Run, and print one JSON line last."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--distribution", action="store_true", help="shares of groups instead")
+    arguments = parser.parse_args()
+    quick = arguments.quick
     n_rows, n_users = (2_000_000, 100_000) if quick else (20_000_000, 1_000_000)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["HEADCOUNT_HEADS"] = str(folder / "heads")
         path = folder / "events.parquet"
+        if arguments.distribution:
+            write_events(path, n_rows, n_users, len(KNOWN))
+            print(json.dumps({"duckdb": distribution_on_duckdb(path, folder, repeats=2)}))
+            return
         write_events(path, n_rows, n_users)
         found = {"duckdb": on_duckdb(path, folder, repeats=3 if quick else 2)}
         found["duckdb"]["events"] = events_on_duckdb(path, folder, repeats=3 if quick else 2)

@@ -14,13 +14,16 @@ FOLDER = Path(headcount.mechanisms.__path__[0])
 # What mechanisms share, and the public side of one: nothing in them sees private data.
 NOT_A_MECHANISM = {
     "__init__",
+    "binomial_public",
+    "distribution_public",
+    "distribution_queries",
     "draw",
     "equal_error_public",
     "equal_error_queries",
     "equal_error_run",
     "hierarchy_public",
-    "sampled_public",
     "norm_threshold",
+    "sampled_public",
 }
 
 

@@ -12,6 +12,7 @@ from headcount.cli import (
     count_ranges,
     count_users,
     demo,
+    distribution,
     frequencies,
     ledger,
     profile,
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command("count-users")(count_users.count_users)
 app.command("count-events")(count_events.count_events)
+app.command("distribution")(distribution.distribution)
 app.command("profile")(profile.profile)
 app.command("quantiles")(quantiles.quantiles)
 app.command("count-ranges")(count_ranges.count_ranges)

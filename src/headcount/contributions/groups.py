@@ -140,10 +140,16 @@ def only_listed(
     listed: GroupList,
     also: tuple[str, ...] = (),
 ) -> Any:
-    """Match rows with the list. A plain equality wherever the list has no missing value.
+    """The rows of listed groups, each with the number of its group.
 
     also:  columns of the rows to keep beside user and number
     """
+    joined = rows.inner_join(relation, matches(rows, relation, columns, listed))
+    return joined.select(joined[USER], joined[INDEX], *(joined[name] for name in also))
+
+
+def matches(rows: Any, relation: Any, columns: tuple[str, ...], listed: GroupList) -> list[Any]:
+    """When a row is of a listed group. A plain equality wherever the list has no missing value."""
     conditions = []
     for column, kind, has_missing in zip(columns, listed.kinds, listed.has_missing, strict=True):
         left, right = rows[column], relation[column]
@@ -152,8 +158,7 @@ def only_listed(
             conditions.append(left.isnull() == right.isnull())
             left, right = _filled(left, kind), _filled(right, kind)
         conditions.append(left == right)
-    joined = rows.inner_join(relation, conditions)
-    return joined.select(joined[USER], joined[INDEX], *(joined[name] for name in also))
+    return conditions
 
 
 def _filled(value: Any, kind: Kind) -> Any:

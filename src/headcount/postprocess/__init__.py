@@ -8,4 +8,6 @@
 - ``pooled``: the nearest falling sequence in the l2 norm, chunk by chunk.
 - ``frequencies``: the result, its properties and their errors.
 - ``anonymized``: all of it together.
+- ``simplex``: the nearest shares that are not negative and add up to one.
+- ``shrink``: noisy values near zero, drawn to what values there are likely to be.
 """

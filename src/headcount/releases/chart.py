@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".html")
 N_BARS = 40
-TITLES = {"count_users": "users", "profile": "users", "count_ranges": "users"}
+TITLES = {
+    "count_users": "users",
+    "profile": "users",
+    "count_ranges": "users",
+    "distribution": "share of rows, averaged over users",
+}
 IN_ORDER = {
     "profile": "groups a user",
     "count_ranges": "range",
@@ -75,11 +80,14 @@ def chart(release: Release) -> Any:
 
 
 def _label(row: dict[str, Any], names: list[str]) -> str:
+    if row.get("other") is True:
+        return "other groups"
     if names == ["quantile"]:
         return f"{100 * row['quantile']:g} %"
     if names == ["at_least", "below"]:
         return f"{_end(row['at_least'])} to {_end(row['below'])}"
     if names != ["at_least", "at_most"]:
+        names = [name for name in names if name != "other" or not isinstance(row[name], bool)]
         return ", ".join("∅" if row[name] is None else str(row[name]) for name in names)
     if row["at_most"] is None:
         return f"{row['at_least']:,} and more"

@@ -112,6 +112,35 @@ class Dataset:
             spend=spend,
         )
 
+    def distribution(
+        self,
+        by: Any,
+        *,
+        groups: Sequence[Any] | None = None,
+        method: str = "auto",
+        users: int | None = None,
+        samples: int | None = None,
+        spend: Budget | None = None,
+    ) -> Plan:
+        """Plan the share of each group in users' rows, averaged over users.
+
+        Every user weighs the same, however many rows they have. Nothing is read or spent.
+
+        by:       a column, ``truncate(...)``, ``bins(...)``, or a list of these
+        groups:   the groups, when they are public; rows of others are dropped first. Without it,
+                  groups are found in the data, and all others are one more share
+        method:   ``"auto"``; ``"clip"`` and ``"coarse-fine"`` are its two halves in plain form;
+                  ``"dense"``, ``"sparse"``, ``"gaussian"`` and ``"laplace"`` are for comparison
+        users:    how many users there are, where that is public; it is paid for when not given
+        samples:  about how many rows a user has, where that is public; the plan then says more
+        spend:    what this release may cost; all that is left when not given
+        """
+        from headcount.releases.distribution import plan_distribution
+
+        return plan_distribution(
+            self, by, groups=groups, method=method, users=users, samples=samples, spend=spend
+        )
+
     def profile(self, by: Any, *, spend: Budget | None = None) -> Plan:
         """Plan a private histogram of how many groups users are in.
 

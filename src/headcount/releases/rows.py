@@ -99,6 +99,22 @@ def sorted_rows(groups: pa.Table, **columns: NDArray[np.int64] | NDArray[np.floa
     return table.take(order).combine_chunks()
 
 
+def with_share_bars(
+    groups: pa.Table,
+    noisy_shares: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    half_width: NDArray[np.float64],
+) -> pa.Table:
+    """Rows sorted by group: share, low, high and sd; a share is from 0 to 1."""
+    return sorted_rows(
+        groups,
+        share=noisy_shares,
+        low=np.maximum(noisy_shares - half_width, 0),
+        high=np.minimum(noisy_shares + half_width, 1),
+        sd=sd,
+    )
+
+
 def largest_rows(rows: pa.Table, n_rows: int) -> pa.Table:
     """The rows with the largest noisy counts, still sorted by group."""
     order = pc.sort_indices(rows, [("count", "descending")])

@@ -26,9 +26,12 @@ MECHANISMS = (
     "pan_private",
     "sorted_counts",
     "laplace_histogram",
+    "radius",
+    "binomial_selection",
     "count_users",
     "count_events",
     "count_events_found",
+    "distribution",
     "quantiles",
 )
 

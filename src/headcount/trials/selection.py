@@ -14,11 +14,12 @@ from headcount.audit.exact import walk
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.noise.entropy import OsEntropy
-from headcount.noise.selection import Selection
+from headcount.noise.selection import Selection, selection_law
 from headcount.trials.discrete_laplace import NARROW, RESIDUAL
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 N_CANDIDATES = 4
+STATED_BITS = 120
 WITHOUT_USER = (0,) * N_CANDIDATES
 WITH_USER = (1,) + (-1,) * (N_CANDIDATES - 1)
 """One user lifts one score by one and lowers the others by one: a range of two."""
@@ -33,6 +34,13 @@ def chosen_law(scores: Sequence[int], rate: Fraction) -> Law:
     """The law of a choice, by walking all of its coins."""
     choice = Selection(np.array(scores, dtype=np.int64), rate, NARROW)
     return walk(lambda script: int(choice.draw(1, script)[0]), width=NARROW, residual=RESIDUAL)
+
+
+def stated_law(scores: Sequence[int], rate: Fraction) -> Law:
+    """The law of a choice from its weights alone; that draws follow it, this trial shows."""
+    brackets = selection_law(np.array(scores, dtype=np.int64), rate, STATED_BITS)
+    masses = {i: Fraction(low, 1 << STATED_BITS) for i, (low, _) in enumerate(brackets)}
+    return Law(masses, 1 - sum(masses.values(), Fraction(0)))
 
 
 def _exact(left: Law, right: Law, epsilon: Fraction, subject: str) -> list[Finding]:

@@ -16,6 +16,7 @@ STAGED = (
     "quantiles",
     "count_events",
     "count_events_found",
+    "distribution",
 )
 
 

@@ -1,0 +1,226 @@
+"""``distribution``: what share of a whole each group is, averaged over users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from headcount.accounting.tail import upper_point
+from headcount.contributions.distribution import UserShares
+from headcount.contributions.distribution_found import FoundShares
+from headcount.contributions.distribution_rows import listed_counts
+from headcount.contributions.groups import Grouped, group_rows
+from headcount.contributions.store import Store
+from headcount.errors import UsageError
+from headcount.mechanisms.distribution import METHODS, Distribution, Learned
+from headcount.privacy.lattice import MAX_GROUPS
+from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
+from headcount.releases.release import Release
+from headcount.releases.request import spell_groups
+from headcount.releases.rows import with_share_bars
+
+if TYPE_CHECKING:
+    from headcount.ledger.account import Account
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
+    from headcount.releases.run import Progress
+
+OTHER = "other"
+OWN = (OTHER, "share", "low", "high", "sd")
+NOTHING = "Nothing was read and nothing was charged."
+HOW = {
+    "auto": "a coarse centre, then what users differ from it by, clipped; or plain clipping",
+    "clip": "users' shares clipped to a typical length, one sum",
+    "coarse-fine": "a coarse centre, then what users differ from it by, in its plain form",
+    "dense": "hypothesis selection among binomials, group by group (for comparison)",
+    "gaussian": "one sum of users' shares with Gaussian noise (for comparison)",
+    "laplace": "one sum of users' shares with Laplace noise (for comparison)",
+    "sparse": "hypothesis selection, and presence alone for small groups (for comparison)",
+}
+MEANING = "each user's share of their own rows, averaged over users: all users weigh the same"
+BOUNDS = "none to choose: users' shares are shortened to a length that is chosen privately"
+BAR = (
+    "low to high covers the noise; users who differ much from the rest count less, and what that "
+    "shifts is not in it"
+)
+RESOLUTION = "low to high is the resolution of the method's grid, or its noise for small groups"
+NOT_FOR = (
+    "few users, users whose rows are all of one group, or shares that are all nearly the same: "
+    "there more rows per user do not lower the noise"
+)
+
+
+def plan_distribution(
+    dataset: Dataset,
+    by: Any,
+    *,
+    groups: Sequence[Any] | None,
+    method: str,
+    users: int | None,
+    samples: int | None,
+    spend: Budget | None,
+) -> Plan:
+    """Plan shares of known groups, or of groups that are found and one for all others."""
+    account = dataset.account
+    grouped = group_rows(dataset.table, by, groups)
+    _check(grouped, method, users, samples)
+    mechanism = Distribution.calibrate(
+        limit_for(account, spend),
+        method,
+        account.neighbours,
+        found=groups is None,
+        users=users,
+        samples=samples,
+    )
+    shares = _Shares(dataset, account, by, groups, grouped, mechanism)
+    return planned(
+        dataset,
+        account,
+        mechanism.event,
+        shares.read_and_draw,
+        verb="distribution",
+        by=by,
+        arguments=(
+            ("groups", spell_groups(groups)),
+            ("method", method),
+            ("users", users),
+            ("samples", samples),
+        ),
+        title="distribution",
+        method=HOW[method],
+        details=shares.details(),
+        neighbours=account.neighbours,
+    )
+
+
+def _check(grouped: Grouped, method: str, users: int | None, samples: int | None) -> None:
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}. {NOTHING}")
+    for name, value in (("users", users), ("samples", samples)):
+        if value is not None and not 1 <= value <= 1 << 31:
+            raise UsageError(f"{name} must be a public number from 1, not {value}. {NOTHING}")
+    for name in grouped.names:
+        if name in OWN:
+            raise UsageError(
+                f"The release has a column {name!r} of its own; rename the table's. {NOTHING}"
+            )
+    if grouped.listed is not None and len(grouped.listed) > MAX_GROUPS:
+        raise UsageError(f"At most {MAX_GROUPS:,} groups can be listed. {NOTHING}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    dataset: Dataset
+    account: Account
+    by: Any
+    groups: Sequence[Any] | None
+    grouped: Grouped
+    mechanism: Distribution
+
+    @property
+    def bar(self) -> str:
+        return RESOLUTION if self.mechanism.method in ("dense", "sparse") else BAR
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        rules = self.grouped.rules
+        if self.groups is not None:
+            return (
+                *rules,
+                "Rows of groups that are not listed are dropped before shares are made.",
+            )
+        return (*rules, "Rows of groups that are not found count in one other share.")
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        mechanism = self.mechanism
+        if self.groups is None:
+            least = mechanism.threshold.threshold / mechanism.threshold.bounds.scale
+            groups = (
+                f"found in the data, if users weigh about {least:,.0f} or more there, each 1 over "
+                "the root of their groups; all others are one share"
+            )
+        else:
+            groups = f"{len(self.grouped.listed or ()):,} known groups, all released"
+        number = (
+            "public" if mechanism.users is not None else "private: 1% of the cost is to know it"
+        )
+        return (
+            ("meaning", MEANING),
+            ("groups", groups),
+            ("users", number),
+            *self._regime(),
+            ("bound", BOUNDS),
+            ("error bar", self.bar),
+            ("not for", NOT_FOR),
+            ("rules", " ".join(self.rules)),
+        )
+
+    def _regime(self) -> tuple[tuple[str, str], ...]:
+        """What public facts say of how samples and groups compare."""
+        samples = self.mechanism.samples
+        if self.groups is None or samples is None:
+            return ()
+        n_groups = len(self.grouped.listed or ())
+        if n_groups <= samples:
+            text = (
+                f"dense, {n_groups:,} groups and {samples:,} rows a user: noise falls as its root"
+            )
+        else:
+            text = (
+                f"sparse, {n_groups:,} groups and {samples:,} rows a user: most of what a user "
+                "differs by is chance, and small shares are drawn to what is likely"
+            )
+        return (("regime", text),)
+
+    def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
+        engine = self.dataset.table.engine
+        with Store(engine) as store:
+            if self.grouped.listed is not None:
+                progress("summing users' shares of the listed groups")
+                shares = UserShares(listed_counts(self.grouped), len(self.grouped.listed), store)
+                learned = self.mechanism.draw(shares)
+                names = self._listed_names()
+            else:
+                progress("finding groups, then summing users' shares of them")
+                found = FoundShares(self.dataset.table, self.by, store, key=key)
+                learned = self.mechanism.draw_found(found)
+                names = with_other(found.groups)
+        return self._release(names, learned, entry)
+
+    def _listed_names(self) -> pa.Table:
+        listed = self.grouped.listed
+        assert listed is not None  # noqa: S101  asked of listed groups only
+        return listed.arrow(self.grouped.names, {})
+
+    def _release(self, names: pa.Table, learned: Learned, entry: int) -> Release:
+        half_width = upper_point((1 - CONFIDENCE) / 2) * learned.sds
+        rows = with_share_bars(names, learned.shares, learned.sds, half_width)
+        facts = facts_of(
+            self.dataset,
+            self.account,
+            self.mechanism.event,
+            verb="distribution",
+            method=HOW[self.mechanism.method],
+            bounds=BOUNDS,
+            noise=f"typical sd {float(np.median(learned.sds)):.2g} of a share",
+            entry=entry,
+            notes=(f"Method: {learned.why}.", MEANING + ".", self.bar + ".", *self.rules),
+            neighbours=self.account.neighbours,
+            value="share",
+        )
+        return Release(rows, facts)
+
+
+def with_other(found: pa.Table) -> pa.Table:
+    """The groups that were found and, last, one row for all others.
+
+    That row has no group; a column of its own tells it from a group that is really missing.
+    """
+    last = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
+    both = pa.concat_tables([found, last])
+    return both.append_column(OTHER, pa.array([False] * found.num_rows + [True]))
