@@ -212,6 +212,8 @@ def test_other_objectives() -> None:
             best(1.0, 1e-6, ADD_REMOVE, **wrong)
     with pytest.raises(UsageError):
         best(1.0, 0.0, ADD_REMOVE)
+    with pytest.raises(UsageError):
+        best(1.0, 1e-6, ADD_REMOVE, n_samples=0)
 
 
 @pytest.mark.parametrize("n_samples", [1, 3])

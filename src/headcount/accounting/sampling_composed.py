@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.sampling_profile import SLACK, sup_profile
+from headcount.errors import UsageError
 from headcount.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ class Losses:
     def __add__(self, other: Losses) -> Losses:
         """Both, independently."""
         p, q = np.convolve(self.p, other.p), np.convolve(self.q, other.q)
-        beyond = np.minimum(np.cumsum(np.maximum(p, q)[::-1])[::-1], 1.0)
-        before = np.cumsum(np.maximum(p, q))
+        larger = np.maximum(p, q)
+        before, beyond = np.cumsum(larger), np.cumsum(larger[::-1])[::-1]
         kept = np.flatnonzero((beyond >= CRUMB) & (before >= CRUMB))
         low, high = int(kept[0]), int(kept[-1]) + 1
         return Losses(
@@ -90,6 +91,8 @@ class Losses:
 
     def times(self, n: int) -> Losses:
         """``n`` independent copies."""
+        if n < 1:
+            raise UsageError(f"There must be at least one sample, not {n}.")
         if n == 1:
             return self
         half = self.times(n // 2)
