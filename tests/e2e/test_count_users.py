@@ -162,3 +162,18 @@ def test_releases_convert_and_write(tmp_path: Path) -> None:
         release.write(tmp_path / "rows.xlsx")
     assert "epsilon 1 at delta 1e-06" in repr(release)
     assert len(repr(release).splitlines()) == 1
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_laplace_threshold_for_users_in_one_group(neighbours: str, tmp_path: Path) -> None:
+    user = np.arange(4000)
+    table = pa.table({"user": user, "group": np.where(user < 3900, user % 3, 77).astype(str)})
+    data = opened(table, tmp_path, neighbours=neighbours)
+    plan = data.count_users(by="group", method="laplace", top=3)
+    assert "Laplace" in plan.method
+    rows = plan.release().to_arrow().to_pylist()
+    assert [row["group"] for row in rows] == ["0", "1", "2"]
+    assert all(abs(row["count"] - 1300) < 8 * row["sd"] for row in rows)
+    assert data.account.spent == plan.spend
+    with pytest.raises(hc.UsageError, match="finds groups itself"):
+        data.count_users(by="group", groups=["0"], method="laplace")

@@ -23,7 +23,7 @@ def count_users(
     ] = None,
     top: option.Top = None,
     method: Annotated[
-        str, typer.Option(help="How: auto, threshold, equal, peel or sample.")
+        str, typer.Option(help="How: auto, threshold, laplace, equal, peel or sample.")
     ] = "auto",
     epsilon: option.Epsilon = "1",
     delta: option.Delta = "1e-6",

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "clip", "coarse-fine", "dense", "gaussian", "laplace", "sparse")
 LATTICE_BITS = 20
+FOUND = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
 ONE = 1 << SHARE_BITS
 UNIT = 1 << SHARE_BITS + KEPT_BITS
 
@@ -127,7 +128,7 @@ class Distribution:
     def threshold(self) -> GaussianThreshold:
         """How groups are found: users weighted to norm 1, as for counts of users."""
         spend = Zcdp(self.limit.rho * public.DISCOVER, self.limit.delta)
-        return GaussianThreshold.calibrate(Bounds(MAX_GROUPS, 1, LATTICE_BITS), spend)
+        return GaussianThreshold.calibrate(FOUND, spend)
 
     def draw(self, shares: ShareQueries, entropy: Entropy | None = None) -> Learned:
         """Learn the shares of public groups."""
@@ -138,7 +139,7 @@ class Distribution:
         budget, source = Filter(self.limit), entropy or SYSTEM
         threshold = self.threshold
         budget.charge(cost(threshold.event))
-        found.discover(threshold.bounds, lambda true_totals: threshold.draw(true_totals, source))
+        found.discover(FOUND, lambda true_totals: threshold.draw(true_totals, source))
         rest = self.limit.rho * (1 - public.DISCOVER)
         return _Run(self, found.shares(), budget, source).learned(rest)
 

@@ -140,8 +140,6 @@ class _Debiased:
         )
         sds = self.noise.sd / slope(counts / n_users, self.bound)
         rows = with_error_bars(groups, counts, 1, sds, np.maximum(high - counts, counts - low))
-        if self.top is not None:
-            rows = largest_rows(rows, self.top)
         facts = facts_of(
             self.dataset,
             self.account,
@@ -154,4 +152,4 @@ class _Debiased:
             notes=(ALIKE + ".", *self.true_tally.contributions.rules),
             neighbours=self.account.neighbours,
         )
-        return Release(rows, facts)
+        return Release(largest_rows(rows, self.top), facts)

@@ -36,7 +36,7 @@ from headcount.releases.count_events_noise import (
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
-from headcount.releases.rows import found, largest, with_error_bars
+from headcount.releases.rows import found, largest_rows, with_error_bars
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
@@ -212,13 +212,13 @@ class _FoundEvents:
             contributions = sample_rows(self.dataset.table, self.by, bound, key=key)
             bounds = f"at most {bound:,} rows of each user are kept, sampled from all their rows"
         scale = 1 << contributions.lattice_bits
-        groups, noisy_totals = largest(*found(Tally(contributions), mechanism), self.top)
+        groups, noisy_totals = found(Tally(contributions), mechanism)
         half_width = mechanism.error_bound(CONFIDENCE)
         counts = noisy_totals / scale * (1 + share)
         unsure = np.abs(counts) * math.hypot(ROW_TO_ROW * share, share_sd)
         sds = np.hypot(mechanism.sd / scale * (1 + share), unsure)
         widths = np.hypot(half_width / scale * (1 + share), 1.96 * unsure)
-        rows = with_error_bars(groups, counts, 1, sds, widths)
+        rows = largest_rows(with_error_bars(groups, counts, 1, sds, widths), self.top)
         nothing = () if rows.num_rows else (NOTHING_LEFT,)
         facts = facts_of(
             self.dataset,

@@ -230,7 +230,7 @@ class _KnownCount:
         sds = np.hypot(self.noise.sd * scale, unsure)
         half_widths = np.hypot(self.noise.error_bound(CONFIDENCE) * scale, 1.96 * unsure)
         rows = with_error_bars(groups, counts + bias, 1, sds, half_widths)
-        return rows if self.top is None else largest_rows(rows, self.top)
+        return largest_rows(rows, self.top)
 
     def no_rows(self, entry: int) -> Release:
         return Release(none_of(self.grouped), self.facts(entry, None, (NO_ROWS,)))

@@ -13,14 +13,16 @@ from headcount.errors import UsageError
 from headcount.ledger.account import Account
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+from headcount.mechanisms.laplace_threshold import LaplaceThreshold
 from headcount.privacy.bounds import Bounds
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import all_known, found, largest, with_error_bars
+from headcount.releases.rows import all_known, found, largest_rows, with_error_bars
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-METHODS = ("auto", "threshold", "peel", "equal", "sample")
+METHODS = ("auto", "threshold", "laplace", "peel", "equal", "sample")
 WITHIN = 0.10
 MAX_TOP = 1 << 20
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
@@ -74,10 +76,16 @@ def plan_count_users(
     if method == "sample":
         from headcount.releases.count_users_sample import plan_sample
 
-        return plan_sample(dataset, by, groups, grouped, bound, limit)
+        return plan_sample(dataset, by, groups, grouped, bound, limit, top)
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
-    mechanism: Gaussian | GaussianThreshold
-    if groups is None:
+    mechanism: Gaussian | GaussianThreshold | LaplaceThreshold
+    if method == "laplace":
+        if groups is not None:
+            raise UsageError("method='laplace' finds groups itself; leave groups= or method= out.")
+        bounds = Bounds(bound or 1, bound or 1)
+        mechanism = LaplaceThreshold.calibrate(bounds.max_groups, limit, account.neighbours)
+        how = "Laplace noise and threshold on the groups that are found"
+    elif groups is None:
         mechanism = GaussianThreshold.calibrate(bounds, limit)
         how = "noise and threshold on the groups that are found"
     else:
@@ -99,6 +107,7 @@ def plan_count_users(
         title="count users",
         method=how,
         details=count.details(),
+        neighbours=count.neighbours,
     )
 
 
@@ -120,9 +129,15 @@ class _Count:
     groups: Sequence[Any] | None
     grouped: Grouped
     bounds: Bounds
-    mechanism: Gaussian | GaussianThreshold
+    mechanism: Gaussian | GaussianThreshold | LaplaceThreshold
     method: str
     top: int | None
+
+    @property
+    def neighbours(self) -> Neighbours:
+        if isinstance(self.mechanism, LaplaceThreshold):
+            return self.mechanism.neighbours
+        return Neighbours.ADD_REMOVE
 
     @property
     def sd(self) -> float:
@@ -131,13 +146,14 @@ class _Count:
     @property
     def noise(self) -> str:
         half_width = self.mechanism.error_bound(CONFIDENCE) / self.bounds.scale
+        law = "Laplace" if isinstance(self.mechanism, LaplaceThreshold) else "Gaussian"
         return (
-            f"discrete Gaussian, sd {self.sd:.3g} users: "
+            f"discrete {law}, sd {self.sd:.3g} users: "
             f"{CONFIDENCE:.0%} of counts move by less than {half_width:.3g}"
         )
 
     def details(self) -> tuple[tuple[str, str], ...]:
-        if isinstance(self.mechanism, GaussianThreshold):
+        if not isinstance(self.mechanism, Gaussian):
             least = self.mechanism.threshold / self.bounds.scale
             groups = f"found in the data; one is released when its noisy count is above {least:.4g}"
         else:
@@ -158,11 +174,10 @@ class _Count:
                 self.dataset.table, self.by, self.bounds, key=key, groups=self.groups
             )
         )
-        if isinstance(self.mechanism, GaussianThreshold):
-            groups, noisy_totals = found(true_tally, self.mechanism)
-        else:
+        if isinstance(self.mechanism, Gaussian):
             groups, noisy_totals = all_known(true_tally, self.mechanism)
-        groups, noisy_totals = largest(groups, noisy_totals, self.top)
+        else:
+            groups, noisy_totals = found(true_tally, self.mechanism)
         rows = with_error_bars(
             groups,
             noisy_totals,
@@ -180,5 +195,6 @@ class _Count:
             noise=self.noise,
             entry=entry,
             notes=(BAR, *self.grouped.rules),
+            neighbours=self.neighbours,
         )
-        return Release(rows, facts)
+        return Release(largest_rows(rows, self.top), facts)

@@ -15,7 +15,7 @@ from headcount.mechanisms.sample_threshold import MOST_ANSWERS, SampleThreshold
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import sorted_rows
+from headcount.releases.rows import largest_rows, sorted_rows
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
@@ -38,6 +38,7 @@ def plan_sample(
     grouped: Grouped,
     bound: int | None,
     limit: Zcdp,
+    top: int | None,
 ) -> Plan:
     """Plan a sample: the rate and threshold that show the smallest groups for the spend."""
     account = dataset.account
@@ -48,7 +49,7 @@ def plan_sample(
         )
     answers = grouped.most_groups(DEFAULT_BOUND if bound is None else bound)
     mechanism = SampleThreshold.calibrate(limit, answers=answers, neighbours=account.neighbours)
-    sample = _Sample(dataset, account, by, groups, grouped, mechanism)
+    sample = _Sample(dataset, account, by, groups, grouped, mechanism, top)
     return planned(
         dataset,
         account,
@@ -60,6 +61,7 @@ def plan_sample(
             ("method", "sample"),
             ("groups", spell_groups(groups)),
             ("bound", answers),
+            ("top", top),
         ),
         title="count users",
         method=METHOD,
@@ -76,6 +78,7 @@ class _Sample:
     groups: Sequence[Any] | None
     grouped: Grouped
     mechanism: SampleThreshold
+    top: int | None
 
     @property
     def bounds(self) -> str:
@@ -97,6 +100,8 @@ class _Sample:
         )
         found = "found in the data" if self.groups is None else "those listed"
         least = self.mechanism.threshold
+        if self.top is not None:
+            found = f"the {self.top:,} largest, {found}"
         return (
             ("groups", f"{found}; one is shown from {least} sampled users on, and no other"),
             ("bound", self.bounds),
@@ -133,4 +138,4 @@ class _Sample:
             notes=(BAR, *self.grouped.rules),
             neighbours=mechanism.neighbours,
         )
-        return Release(rows, facts)
+        return Release(largest_rows(rows, self.top), facts)

@@ -52,11 +52,11 @@ class Dataset:
         within:  the relative error to aim at, such as 0.10, instead of a bound; rows that cannot
                  keep it are left out
         top:     only the largest groups, so many of them
-        method:  ``"threshold"`` bounds users and adds the same noise to all groups; ``"equal"``
-                 gives all rows the same relative error; ``"peel"`` measures the largest groups
-                 one by one; ``"sample"`` shows exact counts of a secret random sample;
-                 ``"auto"`` is the threshold, or with ``within`` what a private
-                 profile of the users suggests
+        method:  ``"threshold"`` bounds users and adds the same noise to all groups;
+                 ``"laplace"`` the same for users in one or two groups; ``"equal"`` gives all rows
+                 the same relative error; ``"peel"`` measures the largest groups one by one;
+                 ``"sample"`` shows exact counts of a secret sample; ``"auto"`` is the threshold,
+                 or with ``within`` or ``top`` what a private profile of the users suggests
         spend:   what this release may cost; all that is left when not given
         """
         from headcount.releases.count_users import plan_count_users

@@ -47,16 +47,6 @@ def all_known(
     return _together(true_tally, groups, totals)
 
 
-def largest(
-    groups: pa.Table, noisy_totals: NDArray[np.int64], top: int | None
-) -> tuple[pa.Table, NDArray[np.int64]]:
-    """The rows with the largest noisy totals; all of them when no number is given."""
-    if top is None or top >= len(noisy_totals):
-        return groups, noisy_totals
-    chosen = np.sort(np.argsort(-noisy_totals, kind="stable")[:top])
-    return groups.take(pa.array(chosen)), noisy_totals[chosen]
-
-
 def _totals(batch: pa.RecordBatch) -> NDArray[np.int64]:
     return np.asarray(batch.column(TOTAL), np.int64)
 
@@ -115,10 +105,12 @@ def with_share_bars(
     )
 
 
-def largest_rows(rows: pa.Table, n_rows: int) -> pa.Table:
-    """The rows with the largest noisy counts, still sorted by group."""
+def largest_rows(rows: pa.Table, top: int | None) -> pa.Table:
+    """So many rows with the largest noisy counts, or all of them, still sorted by group."""
+    if top is None:
+        return rows
     order = pc.sort_indices(rows, [("count", "descending")])
-    kept = np.sort(np.asarray(order)[:n_rows])
+    kept = np.sort(np.asarray(order)[:top])
     return rows.take(pa.array(kept)).combine_chunks()
 
 
