@@ -53,8 +53,8 @@ class Dataset:
                  keep it are left out
         top:     only the largest groups, so many of them
         method:  ``"threshold"`` bounds users and adds the same noise to all groups;
-                 ``"laplace"`` the same for users in one or two groups; ``"equal"`` gives all rows
-                 the same relative error; ``"peel"`` measures the largest groups one by one;
+                 ``"laplace"`` counts users in one group or ``bound``, also where users are
+                 replaced; ``"equal"`` gives all rows the same relative error; ``"peel"`` measures the largest groups one by one;
                  ``"sample"`` shows exact counts of a secret sample; ``"auto"`` is the threshold,
                  or with ``within`` or ``top`` what a private profile of the users suggests
         spend:   what this release may cost; all that is left when not given
