@@ -54,9 +54,10 @@ class Dataset:
         top:     only the largest groups, so many of them
         method:  ``"threshold"`` bounds users and adds the same noise to all groups;
                  ``"laplace"`` counts users in one group or ``bound``, also where users are
-                 replaced; ``"equal"`` gives all rows the same relative error; ``"peel"`` measures the largest groups one by one;
-                 ``"sample"`` shows exact counts of a secret sample; ``"auto"`` is the threshold,
-                 or with ``within`` or ``top`` what a private profile of the users suggests
+                 replaced; ``"equal"`` gives all rows the same relative error; ``"peel"``
+                 measures the largest groups one by one; ``"sample"`` shows exact counts of a
+                 secret sample; ``"auto"`` is the threshold, or with ``within`` or ``top`` what a
+                 private profile of the users suggests
         spend:   what this release may cost; all that is left when not given
         """
         from headcount.releases.count_users import plan_count_users
