@@ -217,3 +217,17 @@ def test_the_median_of_users_who_are_all_in_one_cell() -> None:
     spread = np.ones(241, np.int64)
     drawn = [choice.draw(50 * spread) for _ in range(20)]
     assert 110 < np.mean(drawn) < 130
+
+
+def test_with_few_users_the_error_bar_owns_up() -> None:
+    """Little of the sum is left when the length was chosen far too short."""
+    lost = public.from_shares(np.array([0.4, 0.1]), 0.01, 10.0)
+    assert lost.sds.min() > 0.8
+    whole = public.from_shares(np.array([6.0, 3.0]), 0.09, 10.0)
+    assert whole.shares.tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert whole.sds == pytest.approx(0.01)
+    centre, sums = public.Estimate(np.array([0.5, 0.5]), np.full(2, 0.2)), np.array([0.1, -0.1])
+    few = public.from_residuals(centre, sums, np.full(2, 0.01), (1.0, 40.0), 3.0)
+    assert few.sds.min() >= 0.2
+    many = public.from_residuals(centre, sums, np.full(2, 0.01), (900.0, 5.0), 1_000.0)
+    assert many.sds.max() < 0.002

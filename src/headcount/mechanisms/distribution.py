@@ -263,8 +263,7 @@ class _Run:
     ) -> Estimate:
         """Shares from a sum without a centre."""
         sums, sd = self.summed(residuals, norm_squared, rho, centred=False)
-        n_whole = public.whole_users(float(sums.sum()), n_users)
-        return Estimate(sums / n_whole, np.full(len(sums), sd / n_whole))
+        return public.from_shares(sums, sd, n_users)
 
     def auto(self, n_users: float, rho: Fraction) -> Learned:
         """Clip around zero, then around what that gave, unless that would not help."""
@@ -279,29 +278,30 @@ class _Run:
             both = public.combined(first, second)
             why = "plain clipping: a centre would be lost in the noise, or cost more than it saves"
             return Learned(public.settled(both), both.sds, why)
-        second = self.around(centre, n_users, part, rho - 2 * part - first_rho)
+        centred = Estimate(centre, first.sds)
+        second = self.around(centred, n_users, part, rho - 2 * part - first_rho)
         both = public.combined(first, second)
         why = "coarse then fine: users are clipped around a centre learned with a fifth of the cost"
         return Learned(public.settled(both), both.sds, why)
 
     def around(
-        self, centre: Floats, n_users: float, radius_rho: Fraction, rho: Fraction
+        self, centre: Estimate, n_users: float, radius_rho: Fraction, rho: Fraction
     ) -> Estimate:
         """What users differ from a centre by, small groups weighing more."""
-        weights = public.weights_for(centre)
-        integers = public.weighted_centre(centre, weights)
+        weights = public.weights_for(centre.shares)
+        integers = public.weighted_centre(centre.shares, weights)
         residuals = self.data.around(integers, weights)
         scale = weights / (1 << WEIGHT_BITS)
         noise = public.noise_per_length(rho) * float((1 / scale).sum())
         norm_squared = self.best_length(residuals, radius_rho, noise, n_users)
-        kept, _ = self.noisy(
-            self.one_number(1 << KEPT_BITS),
-            rho * public.KEPT,
-            lambda: residuals.kept(norm_squared),
+        whole = 1 << KEPT_BITS
+        kept, kept_sd = self.noisy(
+            self.one_number(whole), rho * public.KEPT, lambda: residuals.kept(norm_squared)
         )
-        n_whole = public.whole_users(float(kept[0]) / (1 << KEPT_BITS), n_users)
         sums, sd = self.summed(residuals, norm_squared, rho * (1 - public.KEPT), centred=True)
-        return Estimate((integers / ONE + sums / n_whole) / scale, sd / n_whole / scale)
+        exact = Estimate(integers / ONE / scale, centre.sds)
+        n_kept = (float(kept[0]) / whole, kept_sd / whole)
+        return public.from_residuals(exact, sums / scale, sd / scale, n_kept, n_users)
 
     def coarse_fine(self, n_users: float, rho: Fraction) -> Estimate:
         """The method in its plain form: no clip on the centre, no weights, no shrinking."""

@@ -81,9 +81,28 @@ def users_to_clip(
     return users
 
 
-def whole_users(noisy_total: float, n_users: float) -> float:
-    """How many whole users the clipped ones amount to; at least half are not clipped."""
-    return min(max(noisy_total, n_users / 2), n_users)
+def from_shares(sums: Floats, sd: float, n_users: float) -> Estimate:
+    """Shares from a sum of clipped shares, whose total tells how many whole users it is of.
+
+    At most about half of the users were to be clipped. What is missing from one then was lost to
+    a length chosen badly, as with very few users, and may belong to any group.
+    """
+    n_whole = max(float(sums.sum()), n_users / 2)
+    shares = sums / n_whole
+    missing = max(0.0, 1 - float(shares.sum()))
+    return Estimate(shares, np.full(len(sums), math.hypot(sd / n_whole, missing)))
+
+
+def from_residuals(
+    centre: Estimate, sums: Floats, sds: Floats, kept: tuple[float, float], n_users: float
+) -> Estimate:
+    """Shares from a centre and a sum of residuals, of as many whole users as were ``kept``.
+
+    As far as that number is unsure, so is how much of the centre's own error was put right.
+    """
+    n_whole = min(max(kept[0], n_users / 2), n_users)
+    unsure = min(max(kept[1] / n_whole, 1 - kept[0] / n_whole), 1.0)
+    return Estimate(centre.shares + sums / n_whole, np.hypot(sds / n_whole, unsure * centre.sds))
 
 
 def settled(estimate: Estimate) -> Floats:

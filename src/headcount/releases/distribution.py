@@ -50,8 +50,8 @@ BAR = (
 )
 RESOLUTION = "low to high is the resolution of the method's grid, or its noise for small groups"
 NOT_FOR = (
-    "few users, users whose rows are all of one group, or shares that are all nearly the same: "
-    "there more rows per user do not lower the noise"
+    "few users, users with a row or two, or with all rows in one group: more rows of others do not "
+    "help there; users who are not alike: shares lean to typical ones"
 )
 
 
