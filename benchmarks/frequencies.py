@@ -53,7 +53,8 @@ PART = 1 << 22
 FEW = 64
 MAX_ACCOUNTS = 200_000_000
 FEW_ACCOUNTS = 2_000_000
-SIZES = {10_000: 40, 100_000: 20, 1_000_000: 4}
+SHORT = 100_000
+SIZES = {10_000: 40, 100_000: 20, 1_000_000: 16}
 QUICK_SIZES = {10_000: 20, 100_000: 8}
 WORD_BUCKETS = 1 << 20
 rng = np.random.default_rng()
@@ -185,7 +186,9 @@ def list_cells(folder: Path, most: int, n_runs: int) -> Cells:
             continue
         size = 2 * n
         is_large = n > FEW_ACCOUNTS
-        runs = [hashed(truth, size) for _ in range(1 if is_large else n_runs)]
+        # Errors of short lists vary most.
+        n_tables = 1 if is_large else n_runs if n > SHORT else 5 * n_runs
+        runs = [hashed(truth, size) for _ in range(n_tables)]
         for epsilon in LIST_EPSILONS:
             ratio = math.exp(-epsilon / 2)
             pairs, finished, by_rank = [], [], []

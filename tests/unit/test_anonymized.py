@@ -116,7 +116,7 @@ def test_most_likely_beats_the_paper_where_noise_is_strong() -> None:
     true_counts = zipf(20_000, 20_000)
     ratio = math.exp(-0.25)
     ours = theirs = 0.0
-    for _ in range(3):
+    for _ in range(8):
         counts, groups = noisy(true_counts, ratio)
         ours += l1_error(*anonymized(counts, groups, ratio=ratio).whole(), true_counts)
         paper = anonymized(counts, groups, ratio=ratio, method="l1")
@@ -163,7 +163,7 @@ def test_the_hash_inverse_undoes_collisions() -> None:
 def test_hashed_counts_come_back() -> None:
     true_counts = np.concatenate([zipf(20_000, 20_000), [300_000]])
     n_buckets = 60_000
-    ratio = math.exp(-1.0)
+    ratio = math.exp(-2.0)
     counts, groups = noisy(hashed(true_counts, n_buckets), ratio)
     found = anonymized(counts, groups, ratio=ratio, buckets=n_buckets)
     assert found.distinct().value == pytest.approx((true_counts > 0).sum(), rel=0.15)
@@ -191,18 +191,17 @@ def test_the_hash_inverse_on_raw_estimates_explodes() -> None:
     true_counts = np.ones(1_000, np.int64)
     ratio = math.exp(-0.25)
     worst = 0.0
-    for _ in range(3):
+    for _ in range(20):
         counts, groups = noisy(hashed(true_counts, 4_000), ratio)
         starts, values = at_least(counts, groups, ratio, 1, int(counts[-1]))
         lengths = np.diff(np.append(starts, counts[-1] + 1))
         tail = np.repeat(values, lengths)
         raw = tail - np.append(tail[1:], 0.0)
         if 1 - raw.sum() / 4_000 <= 0.5:
-            worst = math.inf  # the guard stops this one
-            continue
+            continue  # the guard stops this one
         _, found = unhashed(np.arange(1, len(raw) + 1), raw, 4_000)
         worst = max(worst, float(np.abs(np.cumsum(found[::-1])).sum()))
-    assert worst > 10 * len(true_counts)
+    assert worst > 5 * len(true_counts)
 
 
 def test_noise_on_used_buckets_only_is_refused() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 FINENESS = 4
-MAX_POINTS = 1000
+MAX_CELLS = 400
 FADED = 1e-12
 
 
@@ -54,19 +54,26 @@ class Dense:
         return change, self.mixture(change)
 
 
+def step_of(ratio: float, n_noises: int) -> int:
+    """How wide a cell is. Odd, so that its middle is a count and the mean of what is in it."""
+    return max(1, math.floor(laplace_sd(ratio, n_noises) / FINENESS)) | 1
+
+
+def first_far(counts: Integers, ratio: float, n_noises: int) -> int:
+    """From which noisy count on there are too many cells: such counts are taken as they are."""
+    step = step_of(ratio, n_noises)
+    cells = np.unique(np.maximum(counts, 0) // step)
+    return int(cells[MAX_CELLS]) * step if len(cells) > MAX_CELLS else int(counts[-1]) + 1
+
+
 def many_noises(counts: Integers, groups: Integers, ratio: float, n_noises: int) -> Dense:
-    """Points near noisy counts; the cells grow until there are few enough."""
+    """Points near noisy counts."""
     reach = reach_of(ratio, n_noises, FADED)
     noisy = np.maximum(counts, -reach)
-    # Odd, so that the middle of a cell is a count and the mean of what is in it.
-    step = max(1, math.floor(laplace_sd(ratio, n_noises) / FINENESS)) | 1
-    while True:
-        cells = np.unique(np.maximum(noisy, 0) // step)
-        near = np.unique(np.concatenate([cells - 1, cells, cells + 1]))
-        points = np.unique(np.append(near[near >= 0] * step, [0, 1]))
-        if len(points) <= MAX_POINTS:
-            break
-        step = 2 * step + 1
+    step = step_of(ratio, n_noises)
+    cells = np.unique(np.maximum(noisy, 0) // step)
+    near = np.unique(np.concatenate([cells - 1, cells, cells + 1]))
+    points = np.unique(np.append(near[near >= 0] * step, [0, 1]))
     middles, members = np.unique(noisy // step * step + step // 2, return_inverse=True)
     seen = np.bincount(members, groups)
     distances = np.minimum(np.abs(np.subtract.outer(middles, points)), reach)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.postprocess.likelihood import Likelihood, one_noise, two_noises
-from headcount.postprocess.likelihood_many import many_noises
+from headcount.postprocess.likelihood_many import first_far, many_noises
 from headcount.postprocess.runs import together
 from headcount.postprocess.unbiased import reach_of
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MAX_STEPS = 300
 GAP = 1e-2
 """The search ends when the log-likelihood can gain no more than this."""
+LEAST_GAP = 1e-9
+"""The same per noisy count, where there are so many that doubles tell no more."""
 NEGLIGIBLE = 1e-4
 """Fewer groups than this at one count are an artefact of where the search ends."""
 FINEST = 20
@@ -48,6 +50,8 @@ def most_likely(
         points, found = most_likely(*coarse, ratio**step, n_noises)
         return points * step, found
     alone = _alone(noisy_counts, reach_of(ratio, n_noises, 1e-9))
+    if n_noises > 2:
+        alone |= noisy_counts >= first_far(noisy_counts, ratio, n_noises)
     counts, groups = noisy_counts[~alone], noisy_groups[~alone]
     points, found = noisy_counts[alone], noisy_groups[alone].astype(np.float64)
     if len(counts):
@@ -85,7 +89,7 @@ def _solved(likelihood: Likelihood, n_groups: int) -> Floats:
     for _ in range(MAX_STEPS):
         gap = float(weights @ slack)
         unmet = float(np.abs(likelihood.gain(mixture) - 1 + slack).max())
-        if gap * n_groups < GAP and unmet < 1e-6:
+        if gap < max(GAP / n_groups, LEAST_GAP) and unmet < 1e-6:
             break
         barrier = 0.1 * gap / n
         try:
