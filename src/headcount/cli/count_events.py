@@ -25,7 +25,7 @@ def count_events(
         float | None,
         typer.Option(help="For how many events a user counts; chosen privately by default."),
     ] = None,
-    method: Annotated[str, typer.Option(help="The noise: auto, gaussian or laplace.")] = "auto",
+    method: Annotated[str, typer.Option(help="How: auto, gaussian, laplace or equal.")] = "auto",
     debias: Annotated[
         bool, typer.Option("--debias", help="Undo the bound, where users are alike.")
     ] = False,

@@ -47,7 +47,9 @@ class Variant:
         if self.one_draw_for_all:
             return true_counts + self.done.draw(np.zeros(n, dtype=np.int64))[:, None]
         if self.seed is not None:
-            first = self.seed * np.arange(1, n_groups + 1, dtype=np.uint64) << np.uint64(8)
+            # A draw takes several words, and some more where a proposal is refused.
+            many = np.arange(1, 1000 * n_groups + 1, dtype=np.uint64)
+            first = self.seed * many << np.uint64(8)
             return true_counts + self.done.draw(np.zeros(n_groups, dtype=np.int64), Script(first))
         return self.done.draw(true_counts.ravel()).reshape(n, n_groups)
 
