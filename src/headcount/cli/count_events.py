@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import headcount as hc
 from headcount.cli import options as option
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 
 def count_events(
-    source: option.Source,
-    user: option.User,
+    data: Dataset,
+    spend: Budget,
     by: option.By,
     groups: option.Groups = None,
     top: Annotated[
@@ -29,24 +33,11 @@ def count_events(
     debias: Annotated[
         bool, typer.Option("--debias", help="Undo the bound, where users are alike.")
     ] = False,
-    epsilon: option.Epsilon = "1",
-    delta: option.Delta = "1e-6",
-    budget: option.AccountBudget = None,
-    ledger: option.LedgerPlace = None,
-    account: option.AccountName = None,
-    where: option.Where = None,
-    key: option.Key = None,
-    out: option.Out = None,
-    plot: option.Plot = None,
-    plan: option.OnlyPlan = False,
-) -> None:
+) -> Plan:
     """Count rows in each group, no user counting for too many."""
-    from headcount.cli.opened import opened
-    from headcount.cli.show import release_and_show
     from headcount.tables.by import parse_group
 
-    data = opened(source, user, epsilon, delta, budget, ledger=ledger, account=account, where=where)
-    planned = data.count_events(
+    return data.count_events(
         [parse_group(text) for text in by],
         groups=option.listed(groups),
         top=top,
@@ -54,6 +45,5 @@ def count_events(
         bound=bound,
         method=method,
         debias=debias,
-        spend=hc.Budget(epsilon=epsilon),
+        spend=spend,
     )
-    release_and_show(planned, key=key, out=out, plot=plot, only_plan=plan)

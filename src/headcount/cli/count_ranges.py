@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import headcount as hc
 from headcount.cli import options as option
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 
 def count_ranges(
-    source: option.Source,
-    user: option.User,
+    data: Dataset,
+    spend: Budget,
     ranges: Annotated[
         list[str],
         typer.Option("--range", help="From a number up to another: 18:65, or :18. Repeat it."),
@@ -22,30 +26,15 @@ def count_ranges(
     method: Annotated[
         str, typer.Option(help="How: auto, hierarchy, sample or sample-levels.")
     ] = "auto",
-    epsilon: option.Epsilon = "1",
-    delta: option.Delta = "1e-6",
-    budget: option.AccountBudget = None,
-    ledger: option.LedgerPlace = None,
-    account: option.AccountName = None,
-    where: option.Where = None,
-    key: option.Key = None,
-    out: option.Out = None,
-    plot: option.Plot = None,
-    plan: option.OnlyPlan = False,
-) -> None:
+) -> Plan:
     """Count users by the public ranges that a number of theirs is in."""
-    from headcount.cli.opened import opened
-    from headcount.cli.show import release_and_show
-
-    data = opened(source, user, epsilon, delta, budget, ledger=ledger, account=account, where=where)
-    planned = data.count_ranges(
+    return data.count_ranges(
         of,
         [_pair(text) for text in ranges],
         per_user=per_user,
         method=method,
-        spend=hc.Budget(epsilon=epsilon),
+        spend=spend,
     )
-    release_and_show(planned, key=key, out=out, plot=plot, only_plan=plan)
 
 
 def _pair(text: str) -> tuple[str | None, str | None]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import headcount as hc
 from headcount.cli import options as option
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 
 def distribution(
-    source: option.Source,
-    user: option.User,
+    data: Dataset,
+    spend: Budget,
     by: option.By,
     groups: option.Groups = None,
     method: Annotated[
@@ -25,29 +29,15 @@ def distribution(
     samples: Annotated[
         int | None, typer.Option(help="About how many rows a user has, where that is public.")
     ] = None,
-    epsilon: option.Epsilon = "1",
-    delta: option.Delta = "1e-6",
-    budget: option.AccountBudget = None,
-    ledger: option.LedgerPlace = None,
-    account: option.AccountName = None,
-    where: option.Where = None,
-    key: option.Key = None,
-    out: option.Out = None,
-    plot: option.Plot = None,
-    plan: option.OnlyPlan = False,
-) -> None:
+) -> Plan:
     """Show what share each group has of users' rows, averaged over users."""
-    from headcount.cli.opened import opened
-    from headcount.cli.show import release_and_show
     from headcount.tables.by import parse_group
 
-    data = opened(source, user, epsilon, delta, budget, ledger=ledger, account=account, where=where)
-    planned = data.distribution(
+    return data.distribution(
         [parse_group(text) for text in by],
         groups=option.listed(groups),
         method=method,
         users=users,
         samples=samples,
-        spend=hc.Budget(epsilon=epsilon),
+        spend=spend,
     )
-    release_and_show(planned, key=key, out=out, plot=plot, only_plan=plan)

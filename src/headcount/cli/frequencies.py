@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import headcount as hc
 from headcount.cli import options as option
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 
 def frequencies(
-    source: option.Source,
-    user: option.User,
+    data: Dataset,
+    spend: Budget,
     by: option.By,
     groups: option.Groups = None,
     at_most: Annotated[
@@ -25,30 +29,16 @@ def frequencies(
         int | None, typer.Option(help="How many groups of a user count; chosen privately if not.")
     ] = None,
     method: Annotated[str, typer.Option(help="How: auto, central or laplace.")] = "auto",
-    epsilon: option.Epsilon = "1",
-    delta: option.Delta = "1e-6",
-    budget: option.AccountBudget = None,
-    ledger: option.LedgerPlace = None,
-    account: option.AccountName = None,
-    where: option.Where = None,
-    key: option.Key = None,
-    out: option.Out = None,
-    plot: option.Plot = None,
-    plan: option.OnlyPlan = False,
-) -> None:
+) -> Plan:
     """Show how many groups have each number of users, but not which groups."""
-    from headcount.cli.opened import opened
-    from headcount.cli.show import release_and_show
     from headcount.tables.by import parse_group
 
-    data = opened(source, user, epsilon, delta, budget, ledger=ledger, account=account, where=where)
-    planned = data.frequencies(
+    return data.frequencies(
         [parse_group(text) for text in by],
         groups=option.listed(groups),
         at_most=at_most,
         buckets=buckets,
         bound=bound,
         method=method,
-        spend=hc.Budget(epsilon=epsilon),
+        spend=spend,
     )
-    release_and_show(planned, key=key, out=out, plot=plot, only_plan=plan)

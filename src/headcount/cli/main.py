@@ -19,6 +19,7 @@ from headcount.cli import (
     quantiles,
     stream,
 )
+from headcount.cli.verb import verb
 from headcount.errors import HeadcountError
 from headcount.version import __version__
 
@@ -34,13 +35,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("count-users")(count_users.count_users)
-app.command("count-events")(count_events.count_events)
-app.command("distribution")(distribution.distribution)
-app.command("profile")(profile.profile)
-app.command("quantiles")(quantiles.quantiles)
-app.command("count-ranges")(count_ranges.count_ranges)
-app.command("frequencies")(frequencies.frequencies)
+app.command("count-users")(verb(count_users.count_users))
+app.command("count-events")(verb(count_events.count_events))
+app.command("distribution")(verb(distribution.distribution))
+app.command("profile")(verb(profile.profile, epsilon="0.1"))
+app.command("quantiles")(verb(quantiles.quantiles))
+app.command("count-ranges")(verb(count_ranges.count_ranges))
+app.command("frequencies")(verb(frequencies.frequencies))
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import headcount as hc
 from headcount.cli import options as option
+
+if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.plan import Plan
 
 
 def quantiles(
-    source: option.Source,
-    user: option.User,
+    data: Dataset,
+    spend: Budget,
     low: Annotated[str, typer.Option(help="Values below this public number are moved to it.")],
     high: Annotated[str, typer.Option(help="Values above this public number are moved to it.")],
     of: option.Of = None,
@@ -25,29 +29,14 @@ def quantiles(
             help="How: auto, hierarchy, exponential, sample, sample-levels or sample-search."
         ),
     ] = "auto",
-    epsilon: option.Epsilon = "1",
-    delta: option.Delta = "1e-6",
-    budget: option.AccountBudget = None,
-    ledger: option.LedgerPlace = None,
-    account: option.AccountName = None,
-    where: option.Where = None,
-    key: option.Key = None,
-    out: option.Out = None,
-    plot: option.Plot = None,
-    plan: option.OnlyPlan = False,
-) -> None:
+) -> Plan:
     """Show quantiles of a number over users, such as the median."""
-    from headcount.cli.opened import opened
-    from headcount.cli.show import release_and_show
-
-    data = opened(source, user, epsilon, delta, budget, ledger=ledger, account=account, where=where)
-    planned = data.quantiles(
+    return data.quantiles(
         of,
         at=at,
         bounds=(low, high),
         step=step,
         per_user=per_user,
         method=method,
-        spend=hc.Budget(epsilon=epsilon),
+        spend=spend,
     )
-    release_and_show(planned, key=key, out=out, plot=plot, only_plan=plan)

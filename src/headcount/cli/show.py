@@ -42,11 +42,13 @@ def staged(plan: Plan, key: str | None) -> Release:
 
 
 def rows(release: Release) -> None:
-    """The rows with the largest noisy counts; all of them are in the release."""
+    """The largest rows, or the first ones; all of them are in the release."""
     table = release.to_arrow()
-    largest = table
+    largest, which = table, "first"
     if table.num_rows > N_ROWS + 5:
-        largest = table.sort_by([(release.facts.value, "descending")]).slice(0, N_ROWS)
+        if release.facts.verb != "frequencies":  # those are read from the smallest count on
+            largest, which = table.sort_by([(release.facts.value, "descending")]), "largest"
+        largest = largest.slice(0, N_ROWS)
     screen = Table(box=None, pad_edge=False)
     for name in largest.column_names:
         screen.add_column(name, justify="right" if name in release.facts.numbers else "left")
@@ -56,7 +58,7 @@ def rows(release: Release) -> None:
     console.print()
     console.print(screen)
     if largest.num_rows < table.num_rows:
-        console.print(f"… the {N_ROWS} largest of {table.num_rows:,} rows")
+        console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
     console.print(f"\n{release.guarantee}", highlight=False, soft_wrap=True)
     if release.facts.account:
         console.print(
