@@ -189,6 +189,7 @@ def main() -> None:
     """Run, and print one JSON line last."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--no-spark", action="store_true", help="2e7 rows on DuckDB alone")
     parser.add_argument("--distribution", action="store_true", help="shares of groups instead")
     arguments = parser.parse_args()
     quick = arguments.quick
@@ -204,7 +205,7 @@ def main() -> None:
         write_events(path, n_rows, n_users)
         found = {"duckdb": on_duckdb(path, folder, repeats=3 if quick else 2)}
         found["duckdb"]["events"] = events_on_duckdb(path, folder, repeats=3 if quick else 2)
-        if not quick:
+        if not (quick or arguments.no_spark):
             found["spark"] = on_spark(path, folder, repeats=1)
     print(json.dumps(found))
 
