@@ -17,6 +17,7 @@ NOT_A_MECHANISM = {
     "binomial_public",
     "distribution_public",
     "distribution_queries",
+    "distribution_run",
     "draw",
     "equal_error_public",
     "equal_error_queries",

@@ -22,6 +22,7 @@ from headcount.mechanisms import distribution_public as public
 from headcount.mechanisms.binomial_public import Tournament
 from headcount.mechanisms.binomial_selection import BinomialSelection
 from headcount.mechanisms.distribution import METHODS, Distribution
+from headcount.mechanisms.distribution_run import Run
 from headcount.mechanisms.draw import SYSTEM
 from headcount.mechanisms.radius import Radius
 from headcount.privacy.lattice import KEPT_BITS, SHARE_BITS, WEIGHT_BITS, length_edges
@@ -138,7 +139,7 @@ def test_replacement_costs_two_clips_around_a_centre_and_root_two_without() -> N
     for relation, centred, times in ((ADD, True, 1), (REPLACE, True, 4), (REPLACE, False, 2)):
         plan = Distribution.calibrate(Zcdp(1), "auto", relation)
         data: Any = type("Data", (), {"n_groups": 3})
-        run = module._Run(plan, data, Filter(plan.limit), SYSTEM)
+        run = Run(plan, data, Filter(plan.limit), SYSTEM)
         distance = run.clip_distance(100, centred=centred)
         assert distance.l2_squared == times * 100 * 4**KEPT_BITS
         assert distance.neighbours is relation

@@ -16,7 +16,8 @@ from headcount.contributions.distribution_rows import listed_counts
 from headcount.contributions.groups import Grouped, group_rows
 from headcount.contributions.store import Store
 from headcount.errors import UsageError
-from headcount.mechanisms.distribution import METHODS, Distribution, Learned
+from headcount.mechanisms.distribution import METHODS, Distribution
+from headcount.mechanisms.distribution_run import Learned
 from headcount.privacy.lattice import MAX_GROUPS
 from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release

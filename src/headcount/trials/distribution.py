@@ -25,6 +25,7 @@ from headcount.contributions.groups import USER, group_rows
 from headcount.contributions.store import Store
 from headcount.mechanisms import binomial_selection, equal_error_size, gaussian, radius
 from headcount.mechanisms import distribution as module
+from headcount.mechanisms import distribution_run as run_module
 from headcount.mechanisms.distribution import Distribution
 from headcount.privacy.lattice import KEPT_BITS, SHARE_BITS
 from headcount.privacy.neighbours import Neighbours
@@ -96,7 +97,7 @@ def taped(tape: Tape, played: Tape | None) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(swapped(module, "Filter", tape.filter_type()))
-        for place in (gaussian, module):
+        for place in (gaussian, run_module):
             stack.enter_context(swapped(place, "noisy", noisy))
         for place in (radius, equal_error_size, binomial_selection):
             stack.enter_context(swapped(place, "select", select))
@@ -170,12 +171,12 @@ def _examined(
 
 def root_two() -> AbstractContextManager[None]:
     """Replaced residuals are taken to be root two clips apart, as vectors of one sign are."""
-    shipped = module._Run.clip_distance
+    shipped = run_module.Run.clip_distance
 
     def shorter(run: Any, norm_squared: int, *, centred: bool) -> Sensitivity:
         return shipped(run, norm_squared, centred=False)
 
-    return swapped(module._Run, "clip_distance", shorter)
+    return swapped(run_module.Run, "clip_distance", shorter)
 
 
 def no_clip() -> AbstractContextManager[None]:
@@ -206,7 +207,7 @@ def free_length() -> AbstractContextManager[None]:
         choice = radius.Radius.calibrate(Zcdp(rho), run.plan.neighbours)
         return choice.draw(true_users(), run.entropy)
 
-    return swapped(module._Run, "median", median)
+    return swapped(run_module.Run, "median", median)
 
 
 TRIAL = Trial(
