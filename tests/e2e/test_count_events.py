@@ -111,11 +111,27 @@ def test_a_bound_that_is_undone(tmp_path: Path) -> None:
     assert got == pytest.approx(rows.sum(axis=0), rel=0.05)
 
 
+def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(6_000), 12)
+    page = rng.choice(["a", "b", "c", "d"], len(user), p=[0.5, 0.3, 0.15, 0.05])
+    data = hc.open(
+        pa.table({"user": user, "page": page}), user="user", account="t",
+        budget=hc.Budget(rho=2, delta=1e-6), ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    plan = data.count_events("page", groups=["a", "c", "nobody"], within=0.10)
+    assert "3 listed" in str(plan)
+    rows = plan.release().to_arrow().to_pylist()
+    truth = {name: int((page == name).sum()) for name in "ac"}
+    assert {row["page"] for row in rows} == {"a", "c"}
+    assert all(abs(row["count"] / truth[row["page"]] - 1) < 0.2 for row in rows)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ({"groups": GROUPS, "method": "magic"}, "method must be one of"),
-        ({"groups": GROUPS, "within": 0.1}, "leave groups= out"),
+        ({"groups": GROUPS, "within": 0.1, "bound": 3}, "without a target"),
         ({"groups": GROUPS, "bound": 0}, "bound must be"),
         ({"groups": GROUPS, "top": 0}, "top must be at least 1"),
         ({"groups": GROUPS, "debias": True}, "debias=True needs bound="),

@@ -82,6 +82,15 @@ def test_the_plan_shows_the_branches_and_the_price_of_the_profile(
         assert words in text
 
 
+def test_a_release_without_rows_says_what_to_do(tmp_path: Path) -> None:
+    source = tmp_path / "rare.parquet"
+    user = list(range(400))
+    pq.write_table(pa.table({"user_id": user, "page": [f"p{u % 200}" for u in user]}), source)
+    release = opened(source, tmp_path, rho="0.01").count_users(by="page", within=0.10).release()
+    assert len(release) == 0
+    assert any("spend more, or aim lower" in note for note in release.facts.notes)
+
+
 def test_missing_values_are_a_group_like_any_other(tmp_path: Path) -> None:
     source = tmp_path / "gaps.parquet"
     pages = [None, "a", "b", "c"]

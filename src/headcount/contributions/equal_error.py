@@ -150,4 +150,4 @@ def _with_rows(grouped: Grouped, max_value: int) -> Grouped:
 
     counted = rows_of_pairs(grouped)
     value = ibis.least(counted[N_ROWS], ibis.literal(max_value, "int64"))
-    return replace(grouped, rows=counted.mutate(**{N_ROWS: value}))
+    return grouped.named(counted.mutate(**{N_ROWS: value}), (N_ROWS,))

@@ -49,14 +49,19 @@ class Grouped:
         """
         return self.rows.group_by([USER, *self.columns]).agg()
 
-    def named(self) -> Grouped:
-        """The distinct pairs with the groups' own columns, whether or not there was a list."""
+    def named(self, pairs: Any = None, also: tuple[str, ...] = ()) -> Grouped:
+        """Distinct pairs with the groups' own columns, whether or not there was a list.
+
+        pairs:  one row per user and group, if there is more to say than that they are there
+        also:   the columns that say it
+        """
+        rows = self.pairs() if pairs is None else pairs
         if self.listed is None:
-            return replace(self, rows=self.pairs())
+            return replace(self, rows=rows)
         own = tuple(f"hc_group_{index}" for index in range(len(self.names)))
-        joined = self.pairs().inner_join(self.relation, INDEX)
-        pairs = joined.select(joined[USER], *(joined[column] for column in own))
-        return replace(self, rows=pairs, columns=own, listed=None, relation=None)
+        joined = rows.inner_join(self.relation, INDEX)
+        named = joined.select(joined[USER], *(joined[column] for column in (*own, *also)))
+        return replace(self, rows=named, columns=own, listed=None, relation=None)
 
     @property
     def n_listed(self) -> int:

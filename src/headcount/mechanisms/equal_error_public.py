@@ -37,6 +37,7 @@ USER_CAP, GUARD_CAP, BIAS_CAP = 0.3, 1.0, 0.5
 BIAS_ROWS = 300
 # A few users have very many rows, so what they lose is measured to farther out, over more rows.
 EVENT_BIAS_CAP, EVENT_BIAS_ROWS = 2.0, 900
+BIAS_NOISE = 0.3  # of the target, at most, one standard deviation of a class's measured bias
 GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
 N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
 SINGLE_LOSS = 0.02

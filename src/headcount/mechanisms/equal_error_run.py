@@ -223,7 +223,9 @@ class Run:
         rows_each = public.BIAS_ROWS if counts_users else public.EVENT_BIAS_ROWS
         classes = public.classes_of(len(index), rows_each, 8)
         n_each = np.bincount(classes)
-        norm = cap * tau * math.sqrt(2 * shares.measure)
+        # With few rows the noise on what they lost must not be what decides about them.
+        few = public.BIAS_NOISE * self.plan.within * math.sqrt(2 * shares.bias * int(n_each.min()))
+        norm = min(cap * tau * math.sqrt(2 * shares.measure), few)
         unit = CLASS_NORM / norm
         per_row = unit / (precision * better * np.sqrt(n_each)[classes])
         lost_shares = (

@@ -36,19 +36,15 @@ def plan_count_events(
     limit = limit_for(dataset.account, spend)
     if top is not None and top < 1:
         raise UsageError(f"top must be at least 1, not {top}. Nothing was charged.")
-    if groups is None:
+    if groups is None or within is not None or method == "equal":
         if bound is not None or debias:
             raise UsageError(
-                "bound= and debias= are for known groups: give groups=[...], or leave them out. "
-                "Nothing was charged."
+                "bound= and debias= are for known groups without a target: give groups=[...] and "
+                "leave within= out, or leave them out. Nothing was charged."
             )
+        rules = grouped.rules
         return plan_found_events(
-            dataset, by, grouped.rules, limit, within=within, top=top, method=method
-        )
-    if within is not None:
-        raise UsageError(
-            "within= finds groups itself and chooses its own bound; leave groups= out, or leave "
-            "within= out. Nothing was charged."
+            dataset, by, rules, limit, within=within, top=top, method=method, groups=groups
         )
     plan_known = plan_debiased if debias else plan_known_events
     return plan_known(dataset, by, groups, grouped, limit, top=top, bound=bound, method=method)

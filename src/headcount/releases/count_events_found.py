@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -88,12 +89,16 @@ def plan_found_events(
     within: float | None = None,
     top: int | None = None,
     method: str = "auto",
+    groups: Sequence[Any] | None = None,
 ) -> Plan:
-    """Plan counts of rows in groups that are found, from public facts and the spend alone."""
+    """Plan counts of rows in groups that are found, from public facts and the spend alone.
+
+    With a target a list of groups is a filter: those that can keep the promise are released.
+    """
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
     if within is not None or method == "equal":
-        return _plan_within(dataset, by, rules, limit, within, top, method)
+        return _plan_within(dataset, by, rules, limit, within, top, method, groups)
     if limit.rho < MIN_RHO:
         raise UsageError(
             f"Counts of rows in groups that are found need a rho of at least {float(MIN_RHO):g}, "
@@ -133,6 +138,7 @@ def _plan_within(
     within: float | None,
     top: int | None,
     method: str,
+    groups: Sequence[Any] | None,
 ) -> Plan:
     """Equal relative error, as for users, with a user's rows in a group for weights."""
     if method not in ("auto", "equal"):
@@ -151,7 +157,7 @@ def _plan_within(
         limit,
         target,
         "equal",
-        groups=None,
+        groups=groups,
         top=top,
         max_value=MAX_VALUE,
     )

@@ -151,13 +151,20 @@ class _EqualCount:
             ),
         )
 
-    @staticmethod
-    def _below(counted: Counted) -> str:
+    def _expected(self, counted: Counted) -> str:
+        within = f"{self.mechanism.within:.3g}"
+        if not len(counted.counts):
+            return (
+                f"No group can be counted within {within} at this spend: spend more, or aim lower."
+            )
+        share = (
+            f"Expected share of rows within {within} of the truth: {counted.expected_within:.1%}"
+        )
         if counted.expected_within >= 0.9:
-            return ""
+            return share + "."
         return (
-            f", less than nine in ten: nine in ten are expected within {counted.reached:.2g}. "
-            "A few users are in very many groups; spend more"
+            f"{share}, less than nine in ten: nine in ten are expected within "
+            f"{counted.reached:.2g}. A few users are in very many groups; spend more."
         )
 
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
@@ -190,8 +197,7 @@ class _EqualCount:
             entry=entry,
             notes=(
                 f"Method {counted.method!r}: {counted.why}.",
-                f"Expected share of rows within {self.mechanism.within:.3g} of the truth: "
-                f"{counted.expected_within:.1%}{self._below(counted)}.",
+                self._expected(counted),
                 BAR + ".",
                 *self.rules,
             ),
