@@ -43,11 +43,17 @@ def test_the_whole_spend_is_charged_in_advance(demo_file: Path, tmp_path: Path) 
     assert float(plan.spend.rho) == 0.25
 
 
+def test_a_list_is_a_filter(demo_file: Path, tmp_path: Path) -> None:
+    data = opened(demo_file, tmp_path)
+    plan = data.count_users(by="page", method="peel", groups=["/home/0000", "/none"], top=2)
+    assert "2 listed" in str(plan)
+    assert plan.release().to_arrow().column("page").to_pylist() == ["/home/0000"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"method": "magic"}, "method must be one of"),
-        ({"method": "peel", "groups": ["/home/0000"]}, "finds groups itself"),
         ({"method": "peel", "bound": 3}, "has no bound"),
         ({"method": "peel", "within": 0.0}, "within must be"),
     ],
