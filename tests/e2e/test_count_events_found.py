@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +44,22 @@ def opened(tmp_path: Path, rho: object = 1, **more: Any) -> Any:
 
 @pytest.mark.parametrize("method", ["auto", "laplace"])
 def test_large_groups_are_found_and_their_bars_cover_them(tmp_path: Path, method: str) -> None:
-    data = opened(tmp_path)
-    plan = data.count_events("page", method=method)
-    assert "chosen privately" in str(plan)
-    assert "Gaussian noise has sd" in str(plan) or method == "laplace"
-    release = plan.release()
-    assert plan.spend <= data.account.spent <= data.account.limit
-    assert data.account.spent.rho - plan.spend.rho < 1e-11
-    rows = release.to_arrow().to_pylist()
-    assert len(rows) >= (20 if method == "auto" else 5)
-    assert not any(row["page"].startswith("own") for row in rows)
-    covered = [row["low"] <= TRUE[row["page"]] <= row["high"] for row in rows]
-    assert np.mean(covered) > 0.75
+    data = opened(tmp_path, rho=5)
+    shares = []
+    for _ in range(5):
+        before = data.account.spent
+        plan = data.count_events("page", method=method, spend=hc.Budget(rho=1, delta="1e-7"))
+        assert "chosen privately" in str(plan)
+        assert "Gaussian noise has sd" in str(plan) or method == "laplace"
+        release = plan.release()
+        spent = data.account.spent.rho - before.rho
+        assert plan.spend.rho <= spent < plan.spend.rho + Fraction(1, 10**11)
+        rows = release.to_arrow().to_pylist()
+        assert len(rows) >= (20 if method == "auto" else 5)
+        assert not any(row["page"].startswith("own") for row in rows)
+        shares.append(np.mean([row["low"] <= TRUE[row["page"]] <= row["high"] for row in rows]))
+    # What the bound leaves out is one number for all rows, so they are off together or not at all.
+    assert np.median(shares) > 0.75
     assert release.facts.verb == "count_events"
     chosen = "gaussian" if method == "auto" else method
     assert any(f"Method {chosen!r}" in note for note in release.facts.notes)
