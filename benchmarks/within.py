@@ -40,6 +40,7 @@ MANY = (
 )  # fmt: skip
 ONE = ("reddit_post_domain",)
 QUICK = ("movielens_1m", "ubuntu_irc_words")
+OURS = ["equal", "peel"]
 COVERED = ("movielens_1m", "gowalla_10core")
 RHOS = (0.1, 0.5, 1.0)
 DELTA = 1e-6
@@ -241,7 +242,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, help="runs a cell; 10 unless told")
     parser.add_argument("--data", nargs="+", help="datasets to run")
     parser.add_argument("--rho", nargs="+", type=float, default=list(RHOS))
-    parser.add_argument("--methods", nargs="*", default=[], choices=["equal", "peel"])
+    parser.add_argument("--methods", nargs="*", choices=OURS, help="beside auto; all unless quick")
     arguments = parser.parse_args()
     folder = os.environ.get("HEADCOUNT_DATA")
     if not folder:
@@ -252,11 +253,12 @@ def main() -> None:
         return
     names = arguments.data or (QUICK if arguments.quick else (*MANY, *ONE))
     runs = arguments.runs or (1 if arguments.quick else 10)
+    methods = ([] if arguments.quick else OURS) if arguments.methods is None else arguments.methods
     cells = []
     for name in names:
         data = Data.load(name, Path(folder))
         for rho in arguments.rho:
-            cells.append(cell(data, rho, runs, arguments.methods))
+            cells.append(cell(data, rho, runs, methods))
             print("  ".join(f"{key} {value}" for key, value in cells[-1].items()), flush=True)
     many = [one["ratio"] for one in cells if one["data"] in MANY]
     single = [one["ratio"] for one in cells if one["data"] in ONE]

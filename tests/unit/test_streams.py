@@ -1,11 +1,9 @@
-"""Streams: what is counted, what is kept in the file, and what is refused."""
+"""Streams: what is counted, what is published, and what is refused."""
 
 from __future__ import annotations
 
-import copy
-import os
-import pickle
 import threading
+from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -17,22 +15,13 @@ import pytest
 from headcount.errors import UsageError
 from headcount.mechanisms.pan_private import PanPrivate, one_event
 from headcount.privacy.neighbours import Neighbours
-from headcount.streams.file import header, read_terms
 from headcount.streams.output import TOO_FEW, StreamFrequencies, run_lengths
 from headcount.streams.stream import Stream
-from headcount.streams.terms import Terms
 
+Make = Callable[..., Stream]
+Read = Callable[[Stream], dict[str, int]]
 BARE = 60
 """An epsilon at which noise other than 0 has a chance of e**-60: counts come out as they are."""
-
-
-def counts(stream: Stream) -> dict[str, int]:
-    rows = stream.finish().to_arrow().to_pydict()
-    return dict(zip(rows["group"], rows["count"], strict=True))
-
-
-def abc(epsilon: float = BARE, path: Path | None = None) -> Stream:
-    return Stream(groups=["c", "a", "b"], epsilon=epsilon, path=path)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +38,13 @@ def abc(epsilon: float = BARE, path: Path | None = None) -> Stream:
     ],
     ids=lambda values: type(values).__name__,
 )
-def test_values_of_every_kind_are_counted(values: object) -> None:
+def test_values_of_every_kind_are_counted(values: object, abc: Make, counts: Read) -> None:
     stream = abc()
     stream.update(values)
     assert counts(stream) == {"a": 2, "b": 1, "c": 0}
 
 
-def test_numbers_are_counted_by_their_text() -> None:
+def test_numbers_are_counted_by_their_text(counts: Read) -> None:
     stream = Stream(groups=["-3", "7", "true"], epsilon=BARE)
     stream.update([7, -3, 7])
     stream.update([True, False])
@@ -69,7 +58,7 @@ def test_numbers_are_counted_by_their_text() -> None:
     "values",
     ["text", b"text", {"a": 1}, 7, np.array([1.5]), pa.array([1.5]), pa.array([["a"]])],
 )
-def test_a_column_of_another_kind_is_refused_without_quoting_it(values: object) -> None:
+def test_a_column_of_another_kind_is_refused_without_quoting_it(values: object, abc: Make) -> None:
     with pytest.raises(UsageError) as refusal:
         abc().update(values)
     assert "Nothing was counted" in str(refusal.value)
@@ -77,7 +66,7 @@ def test_a_column_of_another_kind_is_refused_without_quoting_it(values: object) 
     assert "text'" not in str(refusal.value)
 
 
-def test_a_value_of_another_kind_has_no_say_in_the_others() -> None:
+def test_a_value_of_another_kind_has_no_say_in_the_others(counts: Read) -> None:
     for strange in (
         1.5,
         float("nan"),
@@ -93,7 +82,7 @@ def test_a_value_of_another_kind_has_no_say_in_the_others() -> None:
         assert counts(stream) == {"a": 2, "7": 1, "true": 1, "2026-01-01": 1}
 
 
-def test_long_values_and_short_ones_have_one_counter_each() -> None:
+def test_long_values_and_short_ones_have_one_counter_each(counts: Read) -> None:
     groups = ["x" * n for n in (1, 7, 8, 9, 16, 17, 1023, 1024, 1025, 5000)] + ["é", "日本"]
     stream = Stream(groups=groups, epsilon=BARE)
     for times, group in enumerate(groups, start=1):
@@ -135,7 +124,7 @@ def test_the_output_has_a_draw_of_its_own_and_is_taken_once(tmp_path: Path) -> N
             again.finish()
 
 
-def test_output_without_fresh_noise_says_what_it_costs() -> None:
+def test_output_without_fresh_noise_says_what_it_costs(abc: Make) -> None:
     stream = abc(epsilon=1)
     state = np.array(stream._place.counters)
     output = stream.finish(fresh_noise=False)
@@ -143,7 +132,7 @@ def test_output_without_fresh_noise_says_what_it_costs() -> None:
     assert "exposes what was counted after" in stream.describe()
 
 
-def test_there_is_no_output_before_the_end() -> None:
+def test_there_is_no_output_before_the_end(abc: Make) -> None:
     with pytest.raises(UsageError, match="still counting"):
         abc().output()
 
@@ -165,138 +154,6 @@ def test_replacement_has_twice_the_scale() -> None:
     replaced = Stream(buckets=1, epsilon=1, neighbours="replace").terms.mechanism
     assert replaced.scale == 2
     assert replaced.epsilon == 1
-
-
-def test_the_file_is_the_state(tmp_path: Path) -> None:
-    path = tmp_path / "state.hcs"
-    with abc(path=path) as stream:
-        stream.update(["a", "a", "c"])
-        assert np.frombuffer(path.read_bytes()[-24:], "<i8").tolist() == [2, 0, 1]
-    with Stream.load(path) as stream:
-        stream.update(["b"])
-        assert counts(stream) == {"a": 2, "b": 1, "c": 1}
-    assert path.stat().st_mode & 0o077 == 0
-
-
-def test_a_file_is_not_made_twice_nor_used_twice(tmp_path: Path) -> None:
-    path = tmp_path / "state.hcs"
-    with abc(path=path):
-        with pytest.raises(UsageError, match="there already"):
-            abc(path=path)
-        with pytest.raises(UsageError, match="another process counts"):
-            Stream.load(path)
-    Stream.load(path).close()
-
-
-@pytest.mark.parametrize("at", [0, 8, 12, 40, 4096, 8192, -1])
-def test_one_changed_byte_is_noticed(tmp_path: Path, at: int) -> None:
-    path = tmp_path / "state.hcs"
-    abc(path=path).close()
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(UsageError, match="Nothing was changed"):
-        Stream.load(path)
-
-
-def test_a_file_that_is_cut_or_foreign_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "state.hcs"
-    abc(path=path).close()
-    content = path.read_bytes()
-    for wrong in (content[:-1], content[:100], b"", content + b"\0", b"PAR1" + content):
-        path.write_bytes(wrong)
-        with pytest.raises(UsageError):
-            Stream.load(path)
-    with pytest.raises(UsageError, match="No such file"):
-        Stream.load(tmp_path / "nothing.hcs")
-
-
-def test_terms_of_a_later_version_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "state.hcs"
-    to_json = Terms.to_json
-    later = b'{"decay": "1/2", '
-    monkeypatch.setattr(Terms, "to_json", lambda self: to_json(self).replace(b"{", later, 1))
-    with pytest.raises(UsageError, match="another version"):
-        abc(path=path)
-    monkeypatch.undo()
-    with pytest.raises(UsageError, match="another version"):
-        Stream.load(path)
-
-
-def test_a_file_that_was_not_closed_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "state.hcs"
-    child = os.fork()
-    if child == 0:
-        stream = abc(path=path)
-        stream.update(["a"] * 5)
-        os._exit(0)  # as a kill does: nothing is closed
-    os.waitpid(child, 0)
-    with Stream.load(path) as stream:
-        assert counts(stream)["a"] == 5
-
-
-def test_a_copy_makes_the_next_event_find_fresh_noise(tmp_path: Path) -> None:
-    stream = Stream(buckets=20_000, epsilon=1, path=tmp_path / "state.hcs")
-    before = np.array(stream._place.counters)
-    stream.snapshot(tmp_path / "copy.hcs")
-    assert stream.n_noises == 1
-    stream.update(["one"])
-    assert stream.n_noises == 2
-    steps = stream._place.counters - before
-    assert np.std(steps) == pytest.approx(stream.terms.mechanism.sd(), rel=0.1)
-    with Stream.load(tmp_path / "copy.hcs") as restored:
-        assert np.array_equal(restored._place.counters, before)
-        restored.update(["another"])
-        assert restored.n_noises == 2
-        other = restored._place.counters - before
-    assert np.count_nonzero(steps != other) > 5_000
-    # The restored copy is a state now, and no longer a copy to write over.
-    with pytest.raises(UsageError, match="no copy of this stream"):
-        stream.snapshot(tmp_path / "copy.hcs")
-    # The mark lasts: who goes on after a crash finds fresh noise too.
-    stream.snapshot(tmp_path / "second.hcs")
-    stream.close()
-    with Stream.load(tmp_path / "state.hcs") as again:
-        again.update(["two"])
-        assert again.n_noises == 3
-
-
-def test_a_copy_replaces_nothing_but_an_earlier_copy(tmp_path: Path) -> None:
-    other, table = tmp_path / "other.hcs", tmp_path / "table.parquet"
-    table.write_bytes(b"PAR1 and so on")
-    abc(path=other).close()
-    with abc(path=tmp_path / "s.hcs") as stream:
-        for path in (tmp_path / "s.hcs", other, table):
-            before = path.read_bytes()
-            with pytest.raises(UsageError, match="cannot be used"):
-                stream.snapshot(path)
-            assert path.read_bytes() == before
-        for _ in range(2):
-            stream.snapshot(tmp_path / "copy.hcs")
-            stream.update(["a"])
-    with Stream.load(tmp_path / "copy.hcs") as restored:
-        assert counts(restored)["a"] == 1
-
-
-def test_a_fork_holds_a_copy_and_is_refused(tmp_path: Path) -> None:
-    for path in (None, tmp_path / "state.hcs"):
-        stream = abc(path=path)
-        child = os.fork()
-        if child == 0:
-            try:
-                stream.update(["a"])
-            except UsageError:
-                stream.close()
-                os._exit(7)
-            os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-        if path is not None:
-            with pytest.raises(UsageError, match="another process counts"):
-                Stream.load(path)
-        stream.update(["a"])
-        assert counts(stream)["a"] == 1
 
 
 def test_threads_lose_no_event() -> None:
@@ -338,57 +195,6 @@ def test_frequencies_of_buckets(tmp_path: Path) -> None:
         assert refitted.distinct().value == pytest.approx(500, abs=100)
 
 
-def test_reseal_adds_one_draw(tmp_path: Path) -> None:
-    for path in (None, tmp_path / "state.hcs"):
-        stream = Stream(buckets=20_000, epsilon=1, path=path)
-        before = np.array(stream._place.counters)
-        stream.reseal()
-        assert stream.n_noises == 2
-        assert np.std(stream._place.counters - before) == pytest.approx(1.357, rel=0.1)
-
-
-def test_merge_adds_counts_and_draws(tmp_path: Path) -> None:
-    first = abc(path=tmp_path / "first.hcs")
-    first.update(["a", "b"])
-    second = Stream.like(first, path=tmp_path / "second.hcs")
-    second.update(["b"])
-    second.close()
-    third = Stream.like(first)
-    third.update(["b", "c"])
-    first.merge(third, tmp_path / "second.hcs")
-    assert first.n_noises == 3
-    with pytest.raises(UsageError, match="closed"):
-        third.update(["a"])
-    with pytest.raises(UsageError, match="twice"):
-        first.merge(tmp_path / "second.hcs")
-    first.close()
-    with Stream.load(tmp_path / "second.hcs") as part:
-        part.update(["a"])
-        assert part.n_noises == 2, "a part is in the sum: going on needs fresh noise"
-    with Stream.load(tmp_path / "first.hcs") as merged:
-        assert len(merged.terms.parts) == merged.n_noises == 3
-        assert counts(merged) == {"a": 1, "b": 3, "c": 1}
-        assert merged.n_noises == 4
-
-
-def test_only_streams_of_the_same_terms_are_merged() -> None:
-    stream = Stream(buckets=8, epsilon=1)
-    for other, word in (
-        (Stream(buckets=8, epsilon=1), "hash seed"),
-        (Stream(buckets=9, epsilon=1, hash_seed=stream.hash_seed), "counters"),
-        (Stream(buckets=8, epsilon=2, hash_seed=stream.hash_seed), "epsilon"),
-        (
-            Stream(buckets=8, epsilon=1, hash_seed=stream.hash_seed, neighbours="replace"),
-            "neighbours",
-        ),
-    ):
-        with pytest.raises(UsageError, match=word):
-            stream.merge(other)
-    with pytest.raises(UsageError, match="twice"):
-        stream.merge(stream)
-    assert stream.n_noises == 1
-
-
 @pytest.mark.parametrize(
     "terms",
     [
@@ -408,7 +214,7 @@ def test_terms_that_make_no_sense_are_refused(terms: dict[str, object]) -> None:
         Stream(**terms)  # type: ignore[arg-type]
 
 
-def test_options_are_refused_before_the_output_is_taken() -> None:
+def test_options_are_refused_before_the_output_is_taken(abc: Make) -> None:
     stream = abc()
     for options in ({"confidence": 1.0}, {"method": "l1"}, {"n_events": 3}):
         with pytest.raises(UsageError):
@@ -426,14 +232,7 @@ def test_options_are_refused_before_the_output_is_taken() -> None:
     assert not hashed.terms.is_finished
 
 
-def test_a_stream_is_never_copied() -> None:
-    stream = abc()
-    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="never copied"):
-            attempt(stream)
-
-
-def test_what_is_printed_holds_no_count() -> None:
+def test_what_is_printed_holds_no_count(abc: Make) -> None:
     stream = abc()
     stream.update(["a"] * 777)
     assert "777" not in repr(stream) + stream.describe() + repr(stream.terms)
@@ -465,25 +264,3 @@ def test_run_lengths_over_several_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
     found, times = run_lengths(values)
     assert found.tolist() == [-1, 0, 3, 5, 9]
     assert times.tolist() == [2, 2, 3, 3, 1]
-
-
-def test_large_states_are_handled_in_chunks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("file", "stream"):
-        monkeypatch.setattr(f"headcount.streams.{module}.CHUNK", 7)
-    with Stream(buckets=50, epsilon=BARE, path=tmp_path / "s.hcs") as stream:
-        stream.update(np.arange(200))
-        stream.reseal()
-        stream.merge(Stream.like(stream))
-        assert stream._place.counters.sum() == 200
-
-
-def test_the_header_is_as_written(tmp_path: Path) -> None:
-    path = tmp_path / "state.hcs"
-    groups = [f"group {i} é" for i in range(3_000)]
-    stream = Stream(groups=groups, epsilon="1/3", path=path)
-    terms, layout = read_terms(path)
-    assert terms == stream.terms
-    assert layout.status == len(header(terms)) > 4096
-    stream.close()

@@ -6,11 +6,13 @@ import math
 from fractions import Fraction
 
 from headcount.errors import UsageError
+from headcount.privacy.exact import sqrt_bracket
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Pure, Zcdp
 
 # Scales are rounded up to this many significant bits, so noise tables have short parameters.
 SIGNIFICANT_BITS = 24
+EPSILON_BITS = 40
 
 
 def round_scale_up(value: Fraction) -> Fraction:
@@ -20,6 +22,23 @@ def round_scale_up(value: Fraction) -> Fraction:
     )
     unit = Fraction(2) ** (exponent - SIGNIFICANT_BITS)
     return math.ceil(value / unit) * unit
+
+
+def selection_epsilon(rho: Fraction) -> Fraction:
+    """The largest epsilon, nearly, at which a choice of bounded range costs at most ``rho``."""
+    return _root_down(8 * rho, "A choice")
+
+
+def laplace_epsilon(rho: Fraction) -> Fraction:
+    """The largest pure epsilon, nearly, that costs at most ``rho``."""
+    return _root_down(2 * rho, "Laplace noise")
+
+
+def _root_down(value: Fraction, what: str) -> Fraction:
+    root = sqrt_bracket(value, EPSILON_BITS)[0] if value > 0 else 0
+    if root == 0:
+        raise UsageError(f"{what} needs a rho greater than 0. Nothing was charged.")
+    return Fraction(root, 1 << EPSILON_BITS)
 
 
 def gaussian_sigma_squared(sensitivity: Sensitivity, spend: Zcdp) -> Fraction:

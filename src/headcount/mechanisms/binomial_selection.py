@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headcount.accounting.calibrate import selection_epsilon
 from headcount.mechanisms.binomial_public import Tournament
 from headcount.mechanisms.draw import SYSTEM
 from headcount.mechanisms.gaussian import Gaussian
-from headcount.mechanisms.radius import selection_epsilon
 from headcount.noise.selection import select
 from headcount.privacy.event import Filtered
 from headcount.privacy.neighbours import Neighbours

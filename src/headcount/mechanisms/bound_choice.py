@@ -33,17 +33,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.errors import UsageError
+from headcount.accounting.calibrate import selection_epsilon
 from headcount.mechanisms.draw import SYSTEM
 from headcount.noise.selection import select
 from headcount.privacy.event import Selection
-from headcount.privacy.exact import sqrt_bracket
 
 if TYPE_CHECKING:
     from headcount.noise.entropy import Entropy
     from headcount.privacy.spend import Zcdp
 
-EPSILON_BITS = 40
 SCORE_BITS = 16
 MAX_SCORE = 1 << 62
 MISS = 1 / 2000
@@ -60,10 +58,7 @@ class BoundChoice:
     @classmethod
     def calibrate(cls, spend: Zcdp) -> BoundChoice:
         """The largest epsilon, nearly, whose cost is at most ``spend``. [P3] rounded down."""
-        root = sqrt_bracket(8 * spend.rho, EPSILON_BITS)[0]
-        if root == 0:
-            raise UsageError("A choice needs a rho greater than 0.")
-        return cls(Fraction(root, 1 << EPSILON_BITS))
+        return cls(selection_epsilon(spend.rho))
 
     @property
     def event(self) -> Selection:

@@ -34,11 +34,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.errors import UsageError
+from headcount.accounting.calibrate import selection_epsilon
 from headcount.mechanisms.draw import SYSTEM
 from headcount.noise.selection import select
 from headcount.privacy.event import Selection
-from headcount.privacy.exact import sqrt_bracket
 from headcount.privacy.length import MAX_LENGTH, Length, Norm
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 STEP = Fraction(21, 20)
 RATIO_BITS = 20
-EPSILON_BITS = 40
 SPARSITY = 5  # users with equal counts in more than a fifth of the groups are not told apart
 PRIOR = 4.0  # a bound twice as long is 2**-4 times as likely before anything is seen
 
@@ -87,10 +85,7 @@ class ClipChoice:
     @classmethod
     def calibrate(cls, norm: Norm, n_groups: int, noise: float, spend: Zcdp) -> ClipChoice:
         """The largest epsilon, nearly, whose cost is at most ``spend``. [P3] rounded down."""
-        root = sqrt_bracket(8 * spend.rho, EPSILON_BITS)[0]
-        if root == 0:
-            raise UsageError("A choice needs a rho greater than 0.")
-        epsilon = Fraction(root, 1 << EPSILON_BITS)
+        epsilon = selection_epsilon(spend.rho)
         return cls(norm, epsilon, ratio_cap(norm, n_groups), round(noise * (1 << RATIO_BITS)))
 
     @property

@@ -38,7 +38,7 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Filtered
 from headcount.privacy.lattice import MAX_GROUPS
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.spend import Zcdp
+from headcount.privacy.spend import Zcdp, require_delta
 
 if TYPE_CHECKING:
     from headcount.mechanisms.distribution_queries import FoundQueries, ShareQueries
@@ -76,11 +76,8 @@ class Distribution:
                 "Groups are found under add-remove only, and this account is for replacement. Name "
                 "the groups: groups=[...]. Nothing was read and nothing was charged."
             )
-        if found and spend.delta <= 0:
-            raise UsageError(
-                "Groups that are found in the data need a delta greater than 0. Raise delta, or "
-                "name the groups: groups=[...]. Nothing was read and nothing was charged."
-            )
+        if found:
+            require_delta(spend)
         limit = spend if found else Zcdp(spend.rho)
         return cls(limit, method, neighbours, users, samples)
 

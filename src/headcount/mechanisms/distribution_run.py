@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.accounting.calibrate import round_scale_up
+from headcount.accounting.calibrate import laplace_epsilon, round_scale_up
 from headcount.accounting.compose import cost
 from headcount.accounting.filter import Filter
 from headcount.mechanisms import distribution_public as public
@@ -25,7 +25,6 @@ from headcount.mechanisms.radius import Radius
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.postprocess.simplex import onto_simplex
 from headcount.privacy.event import LaplaceNoise
-from headcount.privacy.exact import sqrt_bracket
 from headcount.privacy.lattice import KEPT_BITS, SHARE_BITS, WEIGHT_BITS, length_edges
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
@@ -68,7 +67,9 @@ class Run:
     def learned(self, rho: Fraction) -> Learned:
         """The shares of all groups, by the method that was asked for."""
         if self.plan.users is None:
-            noisy_users = self.noisy(self.one_number(), rho * public.USERS, self.data.n_users)[0]
+            noisy_users = self.noisy(
+                Sensitivity.of_sum(1, self.plan.neighbours), rho * public.USERS, self.data.n_users
+            )[0]
             n_users, rho = max(float(noisy_users[0]), 1.0), rho * (1 - public.USERS)
         else:
             n_users = float(self.plan.users)
@@ -105,11 +106,6 @@ class Run:
         radius = Radius.calibrate(Zcdp(rho), self.plan.neighbours)
         self.budget.charge(cost(radius.event))
         return radius.draw(true_users(), self.entropy)
-
-    def one_number(self, most: int = 1) -> Sensitivity:
-        """A sum that a user adds 0 to ``most`` to: it moves by that under either relation."""
-        distance = Fraction(most)
-        return Sensitivity(1, distance, distance**2, distance, self.plan.neighbours)
 
     def clip_distance(self, norm_squared: int, *, centred: bool) -> Sensitivity:
         """[P3] how far one user moves a clipped sum: a clip; replaced, root two of it or two."""
@@ -209,7 +205,9 @@ class Run:
         norm_squared = self.best_length(residuals, radius_rho, noise, n_users)
         whole = 1 << KEPT_BITS
         kept, kept_sd = self.noisy(
-            self.one_number(whole), rho * public.KEPT, lambda: residuals.kept(norm_squared)
+            Sensitivity.of_sum(whole, self.plan.neighbours),
+            rho * public.KEPT,
+            lambda: residuals.kept(norm_squared),
         )
         sums, sd = self.summed(residuals, norm_squared, rho * (1 - public.KEPT), centred=True)
         exact = Estimate(integers / ONE / scale, centre.sds)
@@ -235,8 +233,7 @@ class Run:
     def laplace(self, n_users: float, rho: Fraction) -> Estimate:
         """[P4] the l1 norm of a user's floored shares is at most one, of two users two."""
         distance = Fraction(ONE * (2 if self.plan.neighbours is Neighbours.REPLACE else 1))
-        epsilon = Fraction(sqrt_bracket(2 * rho, 40)[0], 1 << 40)
-        law = DiscreteLaplace(round_scale_up(distance / epsilon))
+        law = DiscreteLaplace(round_scale_up(distance / laplace_epsilon(rho)))
         self.budget.charge(cost(LaplaceNoise(distance, law.scale)))
         totals = noisy(self.data.floored_totals(), law, self.entropy)
         sd = math.sqrt(2) * float(law.scale) / ONE / n_users

@@ -34,7 +34,7 @@ from headcount.mechanisms.equal_error_run import Counted, Run
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Filtered
-from headcount.privacy.spend import Zcdp
+from headcount.privacy.spend import Zcdp, require_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,11 +79,7 @@ class EqualError:
 
         With a profile that was released before, none is paid for and the method is known.
         """
-        if spend.delta <= 0:
-            raise UsageError(
-                "Groups that are found in the data need a delta greater than 0. Raise delta, or "
-                "name the groups: groups=[...]."
-            )
+        require_delta(spend)
         if spend.rho < MIN_RHO:
             raise UsageError(
                 f"A release within a target needs a rho of at least {float(MIN_RHO):g}, not "

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 CLASS_NORM = 1 << 28
 VALUE_BITS = 7
-ONE_CELL = Sensitivity(l0=1, l1=Fraction(1), l2_squared=Fraction(1), linf=Fraction(1))
+# A user is in one cell, so one entry moves, by one.
+ONE_CELL = Sensitivity.of_sum()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.errors import UsageError
+from headcount.accounting.calibrate import selection_epsilon
 from headcount.mechanisms.draw import SYSTEM
 from headcount.noise.selection import select
 from headcount.privacy.event import Selection
-from headcount.privacy.exact import sqrt_bracket
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
 
 UNIT_BITS = 20
-EPSILON_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +50,7 @@ class SizeChoice:
 
         prior:  log-odds by which each candidate is preferred to the one before it
         """
-        root = sqrt_bracket(8 * spend.rho, EPSILON_BITS)[0]
-        if root == 0:
-            raise UsageError("A choice needs a rho greater than 0.")
-        return cls(Fraction(root, 1 << EPSILON_BITS), prior)
+        return cls(selection_epsilon(spend.rho), prior)
 
     @property
     def event(self) -> Selection:

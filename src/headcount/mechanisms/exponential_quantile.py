@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headcount.accounting.calibrate import selection_epsilon
 from headcount.errors import UsageError
 from headcount.mechanisms.draw import SYSTEM
 from headcount.noise.selection import select
 from headcount.privacy.event import Selection
-from headcount.privacy.exact import Number, exact, sqrt_bracket
+from headcount.privacy.exact import Number, exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from headcount.noise.entropy import Entropy
     from headcount.privacy.spend import Zcdp
 
-EPSILON_BITS = 40
 LEAST_PRIOR = -60.0
 MAX_PARTS = 10_000
 MAX_USERS = 1 << 32
@@ -69,10 +69,7 @@ class ExponentialQuantile:
     @classmethod
     def calibrate(cls, at: Fraction, spend: Zcdp) -> ExponentialQuantile:
         """The largest epsilon, nearly, whose cost is at most ``spend``. [P2] rounded down."""
-        root = sqrt_bracket(8 * spend.rho, EPSILON_BITS)[0]
-        if root == 0:
-            raise UsageError("A quantile needs a rho greater than 0.")
-        return cls(at, Fraction(root, 1 << EPSILON_BITS))
+        return cls(at, selection_epsilon(spend.rho))
 
     @property
     def event(self) -> Selection:

@@ -29,13 +29,12 @@ from typing import TYPE_CHECKING
 
 from headcount.accounting.calibrate import gaussian_sigma_squared
 from headcount.accounting.tail import each_of, upper_point
-from headcount.errors import UsageError
 from headcount.mechanisms.draw import noisy
 from headcount.mechanisms.norm_threshold import unit_threshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.bounds import Bounds, NormBounds
 from headcount.privacy.event import GaussianThreshold as GaussianThresholdEvent
-from headcount.privacy.spend import Zcdp
+from headcount.privacy.spend import Zcdp, require_delta
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,11 +87,7 @@ class GaussianThreshold:
     @classmethod
     def calibrate(cls, bounds: Bounds | NormBounds, spend: Zcdp) -> GaussianThreshold:
         """The least noise and threshold whose cost is at most ``spend``."""
-        if spend.delta <= 0:
-            raise UsageError(
-                "Groups that are found in the data need a delta greater than 0. Raise delta, or "
-                "name the groups: groups=[...]."
-            )
+        require_delta(spend)
         sigma_squared = gaussian_sigma_squared(bounds.sensitivity(), spend)
         threshold = threshold_for(bounds, sigma_squared, spend.delta)
         return cls(bounds, sigma_squared, threshold, spend.delta)

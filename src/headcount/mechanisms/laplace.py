@@ -27,12 +27,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from headcount.accounting.calibrate import laplace_scale
-from headcount.errors import UsageError
+from headcount.accounting.calibrate import laplace_epsilon, laplace_scale
 from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceNoise
-from headcount.privacy.exact import sqrt_bracket
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Pure, Zcdp
 
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headcount.noise.entropy import Entropy
-
-EPSILON_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +51,7 @@ class Laplace:
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> Laplace:
         """The least noise whose cost is at most ``spend``. [P3] epsilon is rounded down."""
-        root = sqrt_bracket(2 * spend.rho, EPSILON_BITS)[0]
-        if root == 0:
-            raise UsageError("Laplace noise needs a rho greater than 0.")
-        epsilon = Pure(Fraction(root, 1 << EPSILON_BITS))
+        epsilon = Pure(laplace_epsilon(spend.rho))
         return cls(sensitivity, laplace_scale(sensitivity, epsilon))
 
     def times(self, factor: int) -> Laplace:

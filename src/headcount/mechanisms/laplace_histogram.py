@@ -27,13 +27,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.accounting.calibrate import laplace_scale
+from headcount.accounting.calibrate import laplace_epsilon, laplace_scale
 from headcount.errors import UsageError
 from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.postprocess.runs import chunks, runs_of, together
 from headcount.privacy.event import LaplaceNoise
-from headcount.privacy.exact import sqrt_bracket
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Pure, Zcdp
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
     from headcount.noise.entropy import Entropy
 
-EPSILON_BITS = 40
 MAX_BUCKETS = 1 << 30
 
 
@@ -56,10 +54,7 @@ class LaplaceHistogram:
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> LaplaceHistogram:
         """The least noise whose cost is at most ``spend``; roots are rounded down."""
-        root = sqrt_bracket(2 * spend.rho, EPSILON_BITS)[0]
-        if root == 0:
-            raise UsageError("Laplace noise needs a rho greater than 0.")
-        epsilon = Fraction(root, 1 << EPSILON_BITS)
+        epsilon = laplace_epsilon(spend.rho)
         return cls(sensitivity, laplace_scale(sensitivity, Pure(epsilon)))
 
     @property

@@ -29,13 +29,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from headcount.accounting.calibrate import round_scale_up
+from headcount.accounting.calibrate import laplace_epsilon, round_scale_up
 from headcount.errors import UsageError
 from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceThreshold as LaplaceThresholdEvent
-from headcount.privacy.exact import exp_bracket, sqrt_bracket
+from headcount.privacy.exact import exp_bracket
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import require_delta
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from headcount.noise.entropy import Entropy
     from headcount.privacy.spend import Zcdp
 
-EPSILON_BITS = 40
 BITS = 192
 ONE = 1 << BITS
 
@@ -115,14 +115,8 @@ class LaplaceThreshold:
         """
         if max_rows < 1:
             raise UsageError(f"max_rows must be at least 1, not {max_rows}.")
-        if spend.delta <= 0:
-            raise UsageError(
-                "Groups that are found in the data need a delta greater than 0. Raise delta, or "
-                "name the groups: groups=[...]."
-            )
-        epsilon = Fraction(sqrt_bracket(2 * spend.rho, EPSILON_BITS)[0], 1 << EPSILON_BITS)
-        if epsilon <= 0:
-            raise UsageError("Laplace noise needs a rho greater than 0.")
+        require_delta(spend)
+        epsilon = laplace_epsilon(spend.rho)
         scale = max_rows * round_scale_up(_users(neighbours) / epsilon)
         threshold = threshold_for(max_rows, scale, spend.delta)
         return cls(max_rows, scale, threshold, spend.delta, neighbours)

@@ -49,8 +49,7 @@ FINEST = 1 << 14
 
 def one_event(neighbours: Neighbours) -> Sensitivity:
     """How far one event moves the counters: one counter by one, or two when it is replaced."""
-    one = Fraction(1)
-    added = Sensitivity(l0=1, l1=one, l2_squared=one, linf=one)
+    added = Sensitivity.of_sum()
     return added if neighbours is Neighbours.ADD_REMOVE else added.replaced()
 
 

@@ -34,13 +34,12 @@ import numpy as np
 
 from headcount.accounting.calibrate import round_scale_up
 from headcount.accounting.filter import Filter
-from headcount.errors import UsageError
 from headcount.mechanisms.draw import SYSTEM
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.selection import select
 from headcount.privacy.event import Filtered
 from headcount.privacy.exact import round_up
-from headcount.privacy.spend import Zcdp
+from headcount.privacy.spend import Zcdp, require_delta
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,11 +85,7 @@ class PrivateCountRelease:
     @classmethod
     def calibrate(cls, spend: Zcdp, within: float, top: int | None = None) -> PrivateCountRelease:
         """Spend up to ``spend`` on counts of relative error ``within``; at most ``top`` of them."""
-        if spend.delta <= 0:
-            raise UsageError(
-                "Groups that are found in the data need a delta greater than 0. Raise delta, or "
-                "name the groups: groups=[...]."
-            )
+        require_delta(spend)
         return cls(spend, within, top=top)
 
     @property

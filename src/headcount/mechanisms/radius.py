@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.errors import UsageError
+from headcount.accounting.calibrate import selection_epsilon
 from headcount.mechanisms.draw import SYSTEM
 from headcount.noise.selection import select
 from headcount.privacy.event import Selection
-from headcount.privacy.exact import sqrt_bracket
 from headcount.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -36,16 +35,6 @@ if TYPE_CHECKING:
 
     from headcount.noise.entropy import Entropy
     from headcount.privacy.spend import Zcdp
-
-EPSILON_BITS = 40
-
-
-def selection_epsilon(rho: Fraction) -> Fraction:
-    """The largest epsilon, nearly, at which a selection costs at most ``rho``; rounded down."""
-    root = sqrt_bracket(8 * rho, EPSILON_BITS)[0]
-    if root == 0:
-        raise UsageError("A choice needs a rho greater than 0.")
-    return Fraction(root, 1 << EPSILON_BITS)
 
 
 @dataclass(frozen=True, slots=True)

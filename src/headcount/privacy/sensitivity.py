@@ -22,6 +22,12 @@ class Sensitivity:
     linf: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
+    @classmethod
+    def of_sum(cls, most: int = 1, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
+        """One sum to which a user adds 0 to ``most``: it moves by that under either relation."""
+        distance = Fraction(most)
+        return cls(1, distance, distance**2, distance, neighbours)
+
     def times(self, factor: int) -> Sensitivity:
         """Of contributions that are ``factor`` times as long, or in units as much finer."""
         return Sensitivity(

@@ -21,6 +21,15 @@ def read_delta(value: Number) -> Fraction:
     return delta
 
 
+def require_delta(spend: Zcdp) -> None:
+    """Refuse to look for groups without a delta: finding one may always show a single user."""
+    if spend.delta <= 0:
+        raise UsageError(
+            "Groups that are found in the data need a delta greater than 0. Raise delta, or "
+            "name the groups: groups=[...]."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Pure:
     """Pure differential privacy: every likelihood ratio is at most ``exp(epsilon)``."""

@@ -65,7 +65,7 @@ def plan_debiased(
     sensitivity = contributions.sensitivity
     if account.neighbours is Neighbours.REPLACE:
         sensitivity = sensitivity.replaced()
-    one = Sensitivity(1, Fraction(1), Fraction(1), Fraction(1), account.neighbours)
+    one = Sensitivity.of_sum(1, account.neighbours)
     users = Gaussian.calibrate(one, Zcdp(USERS * limit.rho))
     noise = Gaussian.calibrate(sensitivity, Zcdp(limit.rho - USERS * limit.rho))
     count = _Debiased(dataset, account, Tally(contributions), limits.max_rows, top, users, noise)

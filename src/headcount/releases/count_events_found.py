@@ -35,7 +35,7 @@ from headcount.releases.count_events_noise import (
     scaled,
 )
 from headcount.releases.count_users_equal import plan_equal
-from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.facts import BAR_SDS, CONFIDENCE, check_method, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.rows import found, largest_rows, with_error_bars
 
@@ -95,8 +95,7 @@ def plan_found_events(
 
     With a target a list of groups is a filter: those that can keep the promise are released.
     """
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method, METHODS)
     if within is not None or method == "equal":
         return _plan_within(dataset, by, rules, limit, within, top, method, groups)
     if limit.rho < MIN_RHO:
@@ -223,7 +222,7 @@ class _FoundEvents:
         counts = noisy_totals / scale * (1 + share)
         unsure = np.abs(counts) * math.hypot(ROW_TO_ROW * share, share_sd)
         sds = np.hypot(mechanism.sd / scale * (1 + share), unsure)
-        widths = np.hypot(half_width / scale * (1 + share), 1.96 * unsure)
+        widths = np.hypot(half_width / scale * (1 + share), BAR_SDS * unsure)
         rows = largest_rows(with_error_bars(groups, counts, 1, sds, widths), self.top)
         nothing = () if rows.num_rows else (NOTHING_LEFT,)
         facts = facts_of(

@@ -21,7 +21,7 @@ from headcount.privacy.event import Composed
 from headcount.privacy.length import Length, Norm, unit_sensitivity
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.facts import BAR_SDS, CONFIDENCE, check_method, facts_of, planned
 from headcount.releases.release import Facts, Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import all_known, largest_rows, none_of, with_error_bars
@@ -72,8 +72,7 @@ def plan_known_events(
     method: str,
 ) -> Plan:
     """Plan counts of events in known groups."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method, METHODS)
     if limit.rho < MIN_RHO:
         raise UsageError(
             f"Counts of events need a rho of at least {float(MIN_RHO):g}, not "
@@ -143,7 +142,7 @@ class _KnownCount:
             noise = Gaussian.calibrate(unit, spend)
             mean_noise = n_groups * noise.sd * math.sqrt(2 / math.pi)
         # One number that a user raises by 0 to 1: replacing a user moves it no further than adding.
-        one = Sensitivity(1, Fraction(1), Fraction(1), Fraction(1), account.neighbours)
+        one = Sensitivity.of_sum(1, account.neighbours)
         return cls(
             dataset,
             account,
@@ -228,7 +227,7 @@ class _KnownCount:
         unsure = np.hypot(ROW_TO_ROW * bias, shares * lost_sd)
         scale = float(length.value)
         sds = np.hypot(self.noise.sd * scale, unsure)
-        half_widths = np.hypot(self.noise.error_bound(CONFIDENCE) * scale, 1.96 * unsure)
+        half_widths = np.hypot(self.noise.error_bound(CONFIDENCE) * scale, BAR_SDS * unsure)
         rows = with_error_bars(groups, counts + bias, 1, sds, half_widths)
         return largest_rows(rows, self.top)
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headcount.accounting.tail import upper_point
 from headcount.contributions.sampled_values import Values
 from headcount.contributions.values import check_values, described, value_rules
-from headcount.errors import UsageError
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy_public import best_shape
 from headcount.privacy.cells import Edges, read_ranges
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
+from headcount.releases.facts import BAR_SDS, check_method, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.rows import sorted_rows, with_error_bars
 from headcount.releases.sampled_values import SAMPLED, SampledValues
@@ -48,8 +46,7 @@ def plan_count_ranges(
     spend: Budget | None,
 ) -> Plan:
     """Cut the line at the public ends; choose the levels that serve the worst range best."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method, METHODS)
     account = dataset.account
     check_values(dataset.table, of, per_user)
     edges, places = read_ranges(_pairs(ranges))
@@ -172,7 +169,7 @@ class _Count:
         if isinstance(self.drawn, HierarchicalHistogram):
             noisy_counts = self.drawn.draw(values.users_per_cell()).ranges(self.places)
             sds = self.drawn.range_sd(self.places)
-            half_widths = upper_point((1 - CONFIDENCE) / 2) * sds
+            half_widths = BAR_SDS * sds
             return with_error_bars(ends, noisy_counts, 1, sds, np.asarray(half_widths))
         counts, low, high, sds = self.drawn.ranges(values, self.places)
         return sorted_rows(

@@ -19,7 +19,7 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
-from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
+from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import all_known, found, largest_rows, with_error_bars
@@ -55,8 +55,7 @@ def plan_count_users(
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
     limit = limit_for(account, spend)
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method, METHODS)
     if top is not None and not 1 <= top <= MAX_TOP:
         raise UsageError(f"top must be from 1 to {MAX_TOP:,}, not {top}. Nothing was charged.")
     has_target = within is not None or (top is not None and groups is None and bound is None)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headcount.accounting.tail import upper_point
 from headcount.contributions.equal_error import Pairs
 from headcount.contributions.store import Store
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error import EqualError
 from headcount.mechanisms.equal_error_public import PEEL_RATIO, SINGLE_LOSS
 from headcount.mechanisms.equal_error_run import Counted
-from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.facts import BAR_SDS, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.released_profile import released_profile
 from headcount.releases.request import spell_groups
@@ -184,7 +183,7 @@ class _EqualCount:
             counted.counts,
             1,
             counted.sds,
-            upper_point((1 - CONFIDENCE) / 2) * counted.sds,
+            BAR_SDS * counted.sds,
         )
         facts = facts_of(
             self.dataset,

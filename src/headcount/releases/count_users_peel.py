@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headcount.accounting.tail import upper_point
 from headcount.contributions.groups import TOTAL
 from headcount.contributions.largest import largest_counts
 from headcount.errors import UsageError
 from headcount.mechanisms.private_count_release import PrivateCountRelease
-from headcount.releases.facts import CONFIDENCE, facts_of, planned
+from headcount.releases.facts import BAR_SDS, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
@@ -102,7 +101,7 @@ class _Peel:
         groups = true_largest.drop_columns([TOTAL]).take([row.position for row in released])
         sds = np.array([row.sd for row in released], np.float64)
         estimates = np.array([row.estimate for row in released], np.float64)
-        half_widths = upper_point((1 - CONFIDENCE) / 2) * sds
+        half_widths = BAR_SDS * sds
         facts = facts_of(
             self.dataset,
             self.account,

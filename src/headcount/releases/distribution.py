@@ -19,7 +19,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.distribution import METHODS, Distribution
 from headcount.mechanisms.distribution_run import Learned
 from headcount.privacy.lattice import MAX_GROUPS
-from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
+from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_share_bars
@@ -100,8 +100,7 @@ def plan_distribution(
 
 
 def _check(grouped: Grouped, method: str, users: int | None, samples: int | None) -> None:
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}. {NOTHING}")
+    check_method(method, METHODS)
     for name, value in (("users", users), ("samples", samples)):
         if value is not None and not 1 <= value <= 1 << 31:
             raise UsageError(f"{name} must be a public number from 1, not {value}. {NOTHING}")

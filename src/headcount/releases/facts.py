@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost
 from headcount.accounting.convert import spend_of, stated_epsilon
-from headcount.errors import BudgetError
+from headcount.accounting.tail import upper_point
+from headcount.errors import BudgetError, UsageError
 from headcount.ledger.ledger import refusal
 from headcount.privacy.event import to_record
 from headcount.privacy.guarantee import Guarantee
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from headcount.releases.dataset import Dataset
 
 CONFIDENCE = 0.95
+BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
+"""Half the width of a normal interval of that confidence, in standard deviations."""
 
 
 def limit_for(account: Account, spend: Budget | None) -> Zcdp:
@@ -36,6 +39,14 @@ def limit_for(account: Account, spend: Budget | None) -> Zcdp:
     if limit.rho <= 0:
         raise BudgetError(f"Nothing is left to spend in {account}. Nothing was read.")
     return limit
+
+
+def check_method(method: str, methods: Iterable[str]) -> None:
+    """Refuse a method that the verb does not have."""
+    if method not in methods:
+        raise UsageError(
+            f"method must be one of {', '.join(methods)}, not {method!r}. Nothing was charged."
+        )
 
 
 def check_affordable(account: Account, event: Event) -> None:

@@ -17,7 +17,7 @@ from headcount.mechanisms.laplace_histogram import MAX_BUCKETS
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Event, Filtered
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import facts_of, limit_for, planned
+from headcount.releases.facts import check_method, facts_of, limit_for, planned
 from headcount.releases.frequencies_bound import MAX_BOUND, choose_bound
 from headcount.releases.frequencies_draw import Central, Drawn, Laplace
 from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
@@ -95,8 +95,7 @@ def _check(
     groups: object, at_most: int | None, buckets: int | None, bound: int | None, method: str
 ) -> None:
     nothing = "Nothing was read and nothing was charged."
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}. {nothing}")
+    check_method(method, METHODS)
     if method == "central" and buckets is not None:
         raise UsageError(f"method='central' sorts counts and needs no buckets. {nothing}")
     if groups is not None and buckets is not None:

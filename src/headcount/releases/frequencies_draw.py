@@ -61,9 +61,7 @@ class Central:
         """How the number of groups is measured when it is not public."""
         if self.at_most is not None:
             return None
-        number = Sensitivity(
-            l0=1, l1=Fraction(bound), l2_squared=Fraction(bound**2), linf=Fraction(bound)
-        )
+        number = Sensitivity.of_sum(bound)
         return Gaussian.calibrate(number, Zcdp(self.spend.rho * POSITIONS_SHARE))
 
     def counts(self, bound: int) -> SortedCounts:

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from headcount.releases.facts import BAR_SDS
 from headcount.releases.release import Release
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headcount.postprocess.frequencies import Estimate, Frequencies
-
-HALF_WIDTH = 1.96
 
 
 class FrequencyRelease(Release):
@@ -78,7 +77,7 @@ def rows_of(
     import pyarrow as pa
 
     counts, groups = frequencies.counts, frequencies.groups
-    half_width = HALF_WIDTH * frequencies.sds
+    half_width = BAR_SDS * frequencies.sds
     seen = dict(zip(noisy_counts.tolist(), noisy_groups.tolist(), strict=True))
     return pa.table(
         {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
     from headcount.releases.run import Progress
 
-ONE_CELL = Sensitivity(l0=1, l1=Fraction(1), l2_squared=Fraction(1), linf=Fraction(1))
+# A user is in one cell, so one entry moves, by one.
+ONE_CELL = Sensitivity.of_sum()
 METHOD = "noise on every cell of a histogram of groups per user"
 BOUNDS = "none is needed: a user is in one cell"
 

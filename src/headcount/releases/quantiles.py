@@ -16,7 +16,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.exponential_quantile import read_quantile
 from headcount.mechanisms.sampled_public import Found
 from headcount.privacy.cells import Grid, read_grid
-from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
+from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
 from headcount.releases.quantile_methods import NoisyQuantiles
 from headcount.releases.release import Release
 from headcount.releases.sampled_values import SAMPLED, SampledValues
@@ -49,8 +49,7 @@ def plan_quantiles(
     spend: Budget | None,
 ) -> Plan:
     """Decide cells, method and noise from public facts and the spend alone."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method, METHODS)
     account = dataset.account
     whole = check_values(dataset.table, of, per_user)
     wanted = _read_at(at)

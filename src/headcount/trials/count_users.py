@@ -17,7 +17,6 @@ from headcount.audit.greybox import Call, Declared, Recording, compare
 from headcount.audit.neighbours import MARK, N_HEAVY, VICTIM, Pair, heavy, pairs
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
-from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.budget import Budget
 from headcount.releases.count_users import DEFAULT_MAX_GROUPS, LATTICE_BITS
@@ -29,7 +28,7 @@ from headcount.trials.release_mutants import (
     unbounded,
     uncharged_choice,
 )
-from headcount.trials.seam import Recorder, recorded, settings_of
+from headcount.trials.seam import Recorder, declared_of, recorded
 from headcount.trials.tables import GROUP, arrow_table, by_copy, copied
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
@@ -123,13 +122,7 @@ def declared(seen: Seen, groups: list[Any] | None) -> Declared:
     event: Any = seen.plan.work.event
     most = DEFAULT_MAX_GROUPS if groups is None else len(groups)
     sensitivity = Bounds(most, BOUND, LATTICE_BITS).sensitivity()
-    return Declared(
-        settings_of(DiscreteGaussian(event.sigma_squared)),
-        l0=sensitivity.l0,
-        l1=float(sensitivity.l1),
-        l2_squared=float(event.l2_squared),
-        linf=float(sensitivity.linf),
-    )
+    return declared_of(event, sensitivity)
 
 
 def _grey(swap: Swap, effort: Effort, only: str | None = None) -> list[Finding]:

@@ -24,7 +24,7 @@ from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import recorded, settings_of
+from headcount.trials.seam import declared_of, recorded
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -151,13 +151,7 @@ def record(done: Gaussian, groups: list[Group], rows: TableRows, bound: int) -> 
 def declared_by(mechanism: Gaussian) -> Declared:
     """What the event and the sensitivity say."""
     event, sensitivity = mechanism.event, mechanism.sensitivity
-    return Declared(
-        settings_of(DiscreteGaussian(event.sigma_squared)),
-        l0=sensitivity.l0,
-        l1=float(sensitivity.l1),
-        l2_squared=float(event.l2_squared),
-        linf=float(sensitivity.linf),
-    )
+    return declared_of(event, sensitivity)
 
 
 def _grey(

@@ -18,7 +18,7 @@ from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon, audit_support
 from headcount.audit.divergence import off_support, rho
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Call, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows as TableRows
 from headcount.audit.neighbours import pairs, true_counts
@@ -30,7 +30,7 @@ from headcount.noise.entropy import Entropy
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import recorded, settings_of
+from headcount.trials.seam import declared_of, recorded
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -164,15 +164,8 @@ def record(variant: Variant, rows: TableRows) -> Recording:
 
 def _grey(variant: Variant) -> list[Finding]:
     sensitivity = variant.declared.bounds.sensitivity()
-    declared = Declared(
-        {
-            **settings_of(DiscreteGaussian(variant.declared.event.sigma_squared)),
-            "threshold": str(variant.declared.threshold),
-        },
-        l0=sensitivity.l0,
-        l1=float(sensitivity.l1),
-        l2_squared=float(variant.declared.event.l2_squared),
-        linf=float(sensitivity.linf),
+    declared = declared_of(
+        variant.declared.event, sensitivity, threshold=str(variant.declared.threshold)
     )
     findings = []
     for pair in pairs(BOUND, variant.declared.threshold):

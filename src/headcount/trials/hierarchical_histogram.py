@@ -12,16 +12,15 @@ from headcount.accounting.compose import cost
 from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import Rows, audit_epsilon
 from headcount.audit.divergence import rho
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Call, Recording, compare
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy_public import Hierarchy
-from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
 from headcount.trials.gaussian import law_of_count
-from headcount.trials.seam import recorded, settings_of
+from headcount.trials.seam import declared_of, recorded
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -114,13 +113,7 @@ def _recorded(variant: Variant, true_cells: Integers) -> Recording:
 
 def _grey(variant: Variant) -> list[Finding]:
     event, sensitivity = variant.declared.event, variant.declared.noise.sensitivity
-    claim = Declared(
-        settings_of(DiscreteGaussian(event.sigma_squared)),
-        l0=sensitivity.l0,
-        l1=float(sensitivity.l1),
-        l2_squared=float(event.l2_squared),
-        linf=float(sensitivity.linf),
-    )
+    claim = declared_of(event, sensitivity)
     findings = []
     for base in BASES:
         for cell in range(SHAPE.n_cells):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Call, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import laplace as module
@@ -22,7 +22,7 @@ from headcount.privacy.length import Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import Recorder, settings_of, swapped
+from headcount.trials.seam import Recorder, declared_of, swapped
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -110,12 +110,7 @@ def _grey(variant: Variant, moves: Sequence[int], subject: str) -> list[Finding]
         calls = [Call(settings, dict(enumerate(values))) for settings, values in recorder.noise]
         recordings.append(Recording(tuple(calls), {}))
     sensitivity = variant.declared.sensitivity
-    declared = Declared(
-        settings_of(DiscreteLaplace(variant.declared.event.scale)),
-        l0=sensitivity.l0,
-        l1=float(variant.declared.event.l1),
-        linf=float(sensitivity.linf),
-    )
+    declared = declared_of(variant.declared.event, sensitivity)
     return compare(recordings[0], recordings[1], [declared], subject)
 
 

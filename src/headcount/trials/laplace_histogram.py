@@ -11,7 +11,7 @@ import numpy.typing as npt
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Call, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows, pairs
 from headcount.audit.verdict import Finding, Tier
@@ -22,7 +22,7 @@ from headcount.postprocess.runs import runs_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import recorded, settings_of
+from headcount.trials.seam import declared_of, recorded
 from headcount.trials.sorted_counts import BOUND, N_OUTPUTS, TRUE_COUNT, runs_from
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -98,13 +98,7 @@ def _exact(variant: Variant, epsilon: float) -> Finding:
 def _grey(variant: Variant) -> list[Finding]:
     findings = []
     event, sensitivity = variant.declared.event, variant.declared.sensitivity
-    declared = Declared(
-        settings_of(DiscreteLaplace(event.scale)),
-        l0=sensitivity.l0,
-        l1=float(event.l1),
-        l2_squared=float(sensitivity.l2_squared),
-        linf=float(sensitivity.linf),
-    )
+    declared = declared_of(event, sensitivity)
     for pair in pairs(BOUND):
         sides = [_recording(variant, rows) for rows in (pair.with_user, pair.base)]
         findings += compare(sides[0], sides[1], [declared], pair.name)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headcount.audit.greybox import Settings
+from headcount.audit.greybox import Declared, Settings
 from headcount.mechanisms import (
     draw,
     gaussian,
@@ -24,9 +24,14 @@ from headcount.mechanisms import (
     sorted_counts,
 )
 from headcount.noise import selection
+from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.noise.discrete_laplace import DiscreteLaplace
+from headcount.privacy.event import GaussianNoise, GaussianThreshold, LaplaceNoise
+from headcount.privacy.sensitivity import Sensitivity
 
 STEP = 1 << 40
 Integers = npt.NDArray[np.int64]
+Noised = GaussianNoise | GaussianThreshold | LaplaceNoise
 
 
 @contextmanager
@@ -46,6 +51,23 @@ def settings_of(law: object) -> Settings:
         raise TypeError("a law is a dataclass")
     parameters = {part.name: str(getattr(law, part.name)) for part in fields(law)}
     return {"law": type(law).__name__, **parameters}
+
+
+def declared_of(event: Noised, sensitivity: Sensitivity, **more: str) -> Declared:
+    """What a call for noise claims: by its event, and by its sensitivity where that is silent."""
+    law: object
+    l1, l2_squared = sensitivity.l1, sensitivity.l2_squared
+    if isinstance(event, LaplaceNoise):
+        law, l1 = DiscreteLaplace(event.scale), event.l1
+    else:
+        law, l2_squared = DiscreteGaussian(event.sigma_squared), event.l2_squared
+    return Declared(
+        {**settings_of(law), **more},
+        l0=sensitivity.l0,
+        l1=float(l1),
+        l2_squared=float(l2_squared),
+        linf=float(sensitivity.linf),
+    )
 
 
 @dataclass

@@ -13,7 +13,7 @@ from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import rho
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Call, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows, pairs, true_counts
 from headcount.audit.verdict import Finding, Tier
@@ -24,7 +24,7 @@ from headcount.postprocess.runs import runs_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import recorded, settings_of
+from headcount.trials.seam import declared_of, recorded
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -107,13 +107,7 @@ def _exact(variant: Variant, subject: str) -> Finding:
 def _grey(variant: Variant) -> list[Finding]:
     findings = []
     event, sensitivity = variant.declared.event, variant.declared.sensitivity
-    declared = Declared(
-        settings_of(DiscreteGaussian(event.sigma_squared)),
-        l0=sensitivity.l0,
-        l1=float(sensitivity.l1),
-        l2_squared=float(event.l2_squared),
-        linf=float(sensitivity.linf),
-    )
+    declared = declared_of(event, sensitivity)
     for pair in pairs(BOUND):
         sides = [_recording(variant, rows) for rows in (pair.with_user, pair.base)]
         findings += compare(sides[0], sides[1], [declared], pair.name)

@@ -1,0 +1,236 @@
+"""Streams: the file that is their state, its copies, and what is added up from several."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headcount.errors import UsageError
+from headcount.streams.file import header, read_terms
+from headcount.streams.stream import Stream
+from headcount.streams.terms import Terms
+
+Make = Callable[..., Stream]
+Read = Callable[[Stream], dict[str, int]]
+BARE = 60
+"""An epsilon at which noise other than 0 has a chance of e**-60: counts come out as they are."""
+
+
+def test_the_file_is_the_state(tmp_path: Path, abc: Make, counts: Read) -> None:
+    path = tmp_path / "state.hcs"
+    with abc(path=path) as stream:
+        stream.update(["a", "a", "c"])
+        assert np.frombuffer(path.read_bytes()[-24:], "<i8").tolist() == [2, 0, 1]
+    with Stream.load(path) as stream:
+        stream.update(["b"])
+        assert counts(stream) == {"a": 2, "b": 1, "c": 1}
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_is_not_made_twice_nor_used_twice(tmp_path: Path, abc: Make) -> None:
+    path = tmp_path / "state.hcs"
+    with abc(path=path):
+        with pytest.raises(UsageError, match="there already"):
+            abc(path=path)
+        with pytest.raises(UsageError, match="another process counts"):
+            Stream.load(path)
+    Stream.load(path).close()
+
+
+@pytest.mark.parametrize("at", [0, 8, 12, 40, 4096, 8192, -1])
+def test_one_changed_byte_is_noticed(tmp_path: Path, at: int, abc: Make) -> None:
+    path = tmp_path / "state.hcs"
+    abc(path=path).close()
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="Nothing was changed"):
+        Stream.load(path)
+
+
+def test_a_file_that_is_cut_or_foreign_is_refused(tmp_path: Path, abc: Make) -> None:
+    path = tmp_path / "state.hcs"
+    abc(path=path).close()
+    content = path.read_bytes()
+    for wrong in (content[:-1], content[:100], b"", content + b"\0", b"PAR1" + content):
+        path.write_bytes(wrong)
+        with pytest.raises(UsageError):
+            Stream.load(path)
+    with pytest.raises(UsageError, match="No such file"):
+        Stream.load(tmp_path / "nothing.hcs")
+
+
+def test_terms_of_a_later_version_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abc: Make
+) -> None:
+    path = tmp_path / "state.hcs"
+    to_json = Terms.to_json
+    later = b'{"decay": "1/2", '
+    monkeypatch.setattr(Terms, "to_json", lambda self: to_json(self).replace(b"{", later, 1))
+    with pytest.raises(UsageError, match="another version"):
+        abc(path=path)
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="another version"):
+        Stream.load(path)
+
+
+def test_a_file_that_was_not_closed_goes_on(tmp_path: Path, abc: Make, counts: Read) -> None:
+    path = tmp_path / "state.hcs"
+    child = os.fork()
+    if child == 0:
+        stream = abc(path=path)
+        stream.update(["a"] * 5)
+        os._exit(0)  # as a kill does: nothing is closed
+    os.waitpid(child, 0)
+    with Stream.load(path) as stream:
+        assert counts(stream)["a"] == 5
+
+
+def test_a_copy_makes_the_next_event_find_fresh_noise(tmp_path: Path) -> None:
+    stream = Stream(buckets=20_000, epsilon=1, path=tmp_path / "state.hcs")
+    before = np.array(stream._place.counters)
+    stream.snapshot(tmp_path / "copy.hcs")
+    assert stream.n_noises == 1
+    stream.update(["one"])
+    assert stream.n_noises == 2
+    steps = stream._place.counters - before
+    assert np.std(steps) == pytest.approx(stream.terms.mechanism.sd(), rel=0.1)
+    with Stream.load(tmp_path / "copy.hcs") as restored:
+        assert np.array_equal(restored._place.counters, before)
+        restored.update(["another"])
+        assert restored.n_noises == 2
+        other = restored._place.counters - before
+    assert np.count_nonzero(steps != other) > 5_000
+    # The restored copy is a state now, and no longer a copy to write over.
+    with pytest.raises(UsageError, match="no copy of this stream"):
+        stream.snapshot(tmp_path / "copy.hcs")
+    # The mark lasts: who goes on after a crash finds fresh noise too.
+    stream.snapshot(tmp_path / "second.hcs")
+    stream.close()
+    with Stream.load(tmp_path / "state.hcs") as again:
+        again.update(["two"])
+        assert again.n_noises == 3
+
+
+def test_a_copy_replaces_nothing_but_an_earlier_copy(
+    tmp_path: Path, abc: Make, counts: Read
+) -> None:
+    other, table = tmp_path / "other.hcs", tmp_path / "table.parquet"
+    table.write_bytes(b"PAR1 and so on")
+    abc(path=other).close()
+    with abc(path=tmp_path / "s.hcs") as stream:
+        for path in (tmp_path / "s.hcs", other, table):
+            before = path.read_bytes()
+            with pytest.raises(UsageError, match="cannot be used"):
+                stream.snapshot(path)
+            assert path.read_bytes() == before
+        for _ in range(2):
+            stream.snapshot(tmp_path / "copy.hcs")
+            stream.update(["a"])
+    with Stream.load(tmp_path / "copy.hcs") as restored:
+        assert counts(restored)["a"] == 1
+
+
+def test_a_fork_holds_a_copy_and_is_refused(tmp_path: Path, abc: Make, counts: Read) -> None:
+    for path in (None, tmp_path / "state.hcs"):
+        stream = abc(path=path)
+        child = os.fork()
+        if child == 0:
+            try:
+                stream.update(["a"])
+            except UsageError:
+                stream.close()
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        if path is not None:
+            with pytest.raises(UsageError, match="another process counts"):
+                Stream.load(path)
+        stream.update(["a"])
+        assert counts(stream)["a"] == 1
+
+
+def test_reseal_adds_one_draw(tmp_path: Path) -> None:
+    for path in (None, tmp_path / "state.hcs"):
+        stream = Stream(buckets=20_000, epsilon=1, path=path)
+        before = np.array(stream._place.counters)
+        stream.reseal()
+        assert stream.n_noises == 2
+        assert np.std(stream._place.counters - before) == pytest.approx(1.357, rel=0.1)
+
+
+def test_merge_adds_counts_and_draws(tmp_path: Path, abc: Make, counts: Read) -> None:
+    first = abc(path=tmp_path / "first.hcs")
+    first.update(["a", "b"])
+    second = Stream.like(first, path=tmp_path / "second.hcs")
+    second.update(["b"])
+    second.close()
+    third = Stream.like(first)
+    third.update(["b", "c"])
+    first.merge(third, tmp_path / "second.hcs")
+    assert first.n_noises == 3
+    with pytest.raises(UsageError, match="closed"):
+        third.update(["a"])
+    with pytest.raises(UsageError, match="twice"):
+        first.merge(tmp_path / "second.hcs")
+    first.close()
+    with Stream.load(tmp_path / "second.hcs") as part:
+        part.update(["a"])
+        assert part.n_noises == 2, "a part is in the sum: going on needs fresh noise"
+    with Stream.load(tmp_path / "first.hcs") as merged:
+        assert len(merged.terms.parts) == merged.n_noises == 3
+        assert counts(merged) == {"a": 1, "b": 3, "c": 1}
+        assert merged.n_noises == 4
+
+
+def test_only_streams_of_the_same_terms_are_merged() -> None:
+    stream = Stream(buckets=8, epsilon=1)
+    for other, word in (
+        (Stream(buckets=8, epsilon=1), "hash seed"),
+        (Stream(buckets=9, epsilon=1, hash_seed=stream.hash_seed), "counters"),
+        (Stream(buckets=8, epsilon=2, hash_seed=stream.hash_seed), "epsilon"),
+        (
+            Stream(buckets=8, epsilon=1, hash_seed=stream.hash_seed, neighbours="replace"),
+            "neighbours",
+        ),
+    ):
+        with pytest.raises(UsageError, match=word):
+            stream.merge(other)
+    with pytest.raises(UsageError, match="twice"):
+        stream.merge(stream)
+    assert stream.n_noises == 1
+
+
+def test_a_stream_is_never_copied(abc: Make) -> None:
+    stream = abc()
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="never copied"):
+            attempt(stream)
+
+
+def test_large_states_are_handled_in_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("file", "stream"):
+        monkeypatch.setattr(f"headcount.streams.{module}.CHUNK", 7)
+    with Stream(buckets=50, epsilon=BARE, path=tmp_path / "s.hcs") as stream:
+        stream.update(np.arange(200))
+        stream.reseal()
+        stream.merge(Stream.like(stream))
+        assert stream._place.counters.sum() == 200
+
+
+def test_the_header_is_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "state.hcs"
+    groups = [f"group {i} é" for i in range(3_000)]
+    stream = Stream(groups=groups, epsilon="1/3", path=path)
+    terms, layout = read_terms(path)
+    assert terms == stream.terms
+    assert layout.status == len(header(terms)) > 4096
+    stream.close()
