@@ -57,12 +57,12 @@ def test_frequencies_come_back(settings: dict[str, object], tmp_path: Path) -> N
     assert counts == sorted(counts)
     assert counts[0] == 1
     n_groups = sum(SIZES.values())
-    assert release.distinct().value == pytest.approx(n_groups, rel=0.1)
+    assert release.distinct().value == pytest.approx(n_groups, rel=0.2)
     total = sum(size * n for size, n in SIZES.items())
-    assert release.frequencies().total().value == pytest.approx(total, rel=0.1)
+    assert release.frequencies().total().value == pytest.approx(total, rel=0.2)
     shares = np.repeat(list(SIZES), list(SIZES.values())) / total
     entropy = -float(shares @ np.log(shares)) + (n_groups - 1) / (2 * total)
-    assert release.entropy().value == pytest.approx(entropy, abs=0.15)
+    assert release.entropy().value == pytest.approx(entropy, abs=0.2)
     assert release.expected_error < total / 4
     assert any("Expected error" in note for note in release.facts.notes)
 

@@ -160,6 +160,13 @@ def test_the_hash_inverse_undoes_collisions() -> None:
     assert found == pytest.approx(expected, abs=1e-8)
 
 
+def test_the_few_largest_groups_are_as_many_as_their_buckets() -> None:
+    """The inverse goes on beyond the largest load; what is cut off there belongs to it."""
+    counts, found = unhashed(np.array([1, 2, 500]), np.array([4_000.0, 1_500.0, 3.0]), 40_000)
+    assert found[counts >= 500].sum() == pytest.approx(3, abs=0.01)
+    assert found.sum() == pytest.approx(39_999 * -math.log(1 - 5_503 / 40_000), rel=1e-4)
+
+
 def test_hashed_counts_come_back() -> None:
     true_counts = np.concatenate([zipf(20_000, 20_000), [300_000]])
     n_buckets = 60_000

@@ -109,9 +109,21 @@ def test_candidates_grow_and_then_quieten() -> None:
     assert (np.diff(candidates.taus) <= 0).all()
     assert candidates.n_rows[-1] == 3000
     assert candidates.caps.shape[1] == len(candidates.clips) == len(candidates.taus)
-    assert candidates.first_level.max() == len(candidates.taus) - public.N_LOWER - 1
-    for level, size in enumerate(candidates.n_rows[: -public.N_LOWER]):
+    assert candidates.n_sized == len(candidates.taus) - public.N_LOWER
+    for level, size in enumerate(candidates.n_rows[: candidates.n_sized]):
         assert (candidates.first_level <= level).sum() == size
+
+
+def test_few_rows_may_have_far_less_noise_than_the_target_allows() -> None:
+    few, many = (
+        Candidates.of(np.full(n, 1000.0), np.arange(n), 0.10, Fraction(1, 2))
+        for n in (public.FEW_ROWS, public.FEW_ROWS + 1)
+    )
+    assert few.taus[-1] < few.taus[0] / 100
+    assert many.taus[-1] > many.taus[0] / 2
+    for candidates in (few, many):
+        assert candidates.guarded.max() < len(candidates.taus)
+        assert (np.diff(candidates.guarded) > 0).all()
 
 
 def test_rows_are_printed_while_the_promise_holds() -> None:

@@ -262,6 +262,25 @@ def test_what_one_user_lost_is_clipped_too(neighbour: Opened, without_last: Open
     assert 0.95 * 500**2 < (moved**2).sum() <= 500**2
 
 
+@pytest.mark.parametrize("values", [VALUES, VALUES[::-1], np.full(N_GROUPS, 3)])
+def test_users_who_are_passed_over_change_no_answer(data: Opened, values: np.ndarray) -> None:
+    """Sums of squares by class tell who cannot be clipped; with them the answers are the same."""
+    answers = []
+    for is_told in (False, True):
+        data.known = data.pairs.known(np.arange(N_GROUPS))
+        if is_told:
+            data.known.class_totals(values, CLASSES, 1 << 28)
+            few = data.known.beyond(INDEX, WEIGHTS[INDEX], 4_000**2)
+            assert 0 < few.count().execute() < len(data.rows)
+        answers.append([levels(data)])
+        for clip in (1_000**2, 2_000**2, 4_000**2):
+            totals = data.known.clipped_totals(INDEX, WEIGHTS[INDEX], clip, 7)
+            answers[-1].append(totals.tolist())
+        shares = (WEIGHTS[INDEX], WEIGHTS[INDEX] * 3)
+        answers[-1].append(data.known.clipped_off(INDEX, shares, INDEX // 13, 1 << 28).tolist())
+    assert answers[0] == answers[1]
+
+
 def test_nothing_is_left_in_the_engine() -> None:
     stores: list[Store] = []
     made = opened(some_pairs(5) + [(7, g) for g in range(N_GROUPS)], stores)

@@ -169,5 +169,5 @@ def test_the_bound_follows_the_profile() -> None:
     assert many.lost == 0
     assert choose_bound(users(c16=100_000), 5.0, 3, error).bound == 3
     # A few phantom users in a far cell would outweigh everyone else.
-    assert choose_bound(users(c1=100_000, c1048576=14), 5.0, 4096, error).bound == 1
+    assert choose_bound(users(c1=100_000, c1048576=22), 5.0, 4096, error).bound == 1
     assert choose_bound(users(c1=0), 5.0, 4096, error).bound == 1

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.contributions.clip import N_ROWS
+from headcount.contributions.equal_error_reach import SQUARE, Reach
 from headcount.contributions.groups import INDEX, USER
 from headcount.contributions.store import Store
 from headcount.tables.engine import cast_always, double
@@ -36,14 +37,15 @@ class KnownPairs:
         self.n_groups = n_groups
         self.store = store
         self._norms: list[tuple[Any, int]] = []
+        self._reach: Reach | None = None
 
-    def with_numbers(self, *per_row: str, **columns: NDArray[np.int64]) -> Any:
+    def with_numbers(self, pairs: Any, *per_row: str, **columns: NDArray[np.int64]) -> Any:
         """Pairs with public integers of their group beside them; groups without are left out.
 
         Those named in ``per_row`` are multiplied by the value of the pair.
         """
         numbers = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
-        joined = self.pairs.inner_join(self.store.engine.relation(numbers), INDEX)
+        joined = pairs.inner_join(self.store.engine.relation(numbers), INDEX)
         if self.max_value == 1:
             return joined
         return joined.mutate(**{name: joined[name] * joined[N_ROWS] for name in per_row})
@@ -72,10 +74,15 @@ class KnownPairs:
         """Sum of values over the pairs of each class; one user adds at most ``norm`` in l2 [E1]."""
         n_classes = int(classes.max()) + 1
         numbers = {INDEX: np.arange(self.n_groups), "hc_value": values, "hc_class": classes}
-        joined = self.with_numbers("hc_value", **numbers)
-        per_user = joined.group_by(USER).agg(
-            **{f"hc_{i}": _sum_where(joined, "hc_value", i) for i in range(n_classes)}
-        )
+        joined = self.with_numbers(self.pairs, "hc_value", **numbers)
+        value = joined["hc_value"].cast("float64")
+        squared = joined.mutate(**{SQUARE: value * value})
+        sums = {f"hc_{i}": _sum_where(squared, "hc_value", i) for i in range(n_classes)}
+        squares = {
+            f"{SQUARE}_{i}": _where(squared, SQUARE, i, double(0)).sum() for i in range(n_classes)
+        }
+        per_user = self.store.keep(squared.group_by(USER).agg(**sums, **squares))
+        self._reach = Reach(per_user, values, classes)
         entries = [per_user[f"hc_{i}"].cast("float64") for i in range(n_classes)]
         return self._clipped_sums(per_user, entries, norm)
 
@@ -110,13 +117,14 @@ class KnownPairs:
         """
         if int(((weights.astype(object) * self.max_value) ** 2).sum()) > MAX_NORM_SQUARED:
             raise ValueError("the weights of one user could overflow")
-        joined = self.with_numbers("hc_w", **{INDEX: index, "hc_w": weights})
-        norms = joined.group_by(USER).agg(
-            hc_norm=cast_always((joined["hc_w"] * joined["hc_w"]).sum(), "int64")
+        pairs = self.beyond(index, weights, clip)
+        some = self.with_numbers(pairs, "hc_w", **{INDEX: index, "hc_w": weights})
+        norms = some.group_by(USER).agg(
+            hc_norm=cast_always((some["hc_w"] * some["hc_w"]).sum(), "int64")
         )
         heavy = self.store.keep(norms.filter(norms["hc_norm"] > clip))
         self._norms.append((heavy, clip))
-        clipped = joined.inner_join(heavy, USER)
+        clipped = some.inner_join(heavy, USER)
         shortened = clipped["hc_w"].cast("float64") * _kept_share(clipped["hc_norm"], clip)
         value = (shortened * double(1 << value_bits) * double(MARGIN - 1) / double(MARGIN)).floor()
         placed = clipped.mutate(hc_value=value.cast("int64"))
@@ -129,6 +137,16 @@ class KnownPairs:
         true_totals: NDArray[np.int64] = (true_whole * weights << value_bits) + true_clipped[:, 0]
         return true_totals
 
+    def beyond(self, index: NDArray[np.int64], weights: NDArray[np.int64], clip: int) -> Any:
+        """Pairs of all users whose squared norm is above the clip, and perhaps of others."""
+        if self._reach is None:
+            return self.pairs
+        return self._of(self._reach.beyond(index, weights, clip))
+
+    def _of(self, users: Any) -> Any:
+        """Pairs of a few users, kept: engines that see it all at once join the many first."""
+        return self.store.keep(self.pairs.semi_join(users, USER))
+
     def clipped_off(
         self,
         index: NDArray[np.int64],
@@ -140,9 +158,8 @@ class KnownPairs:
         n_classes = int(classes.max()) + 1
         (first, first_clip), (second, second_clip) = self._norms[-2:]
         numbers = {INDEX: index, "hc_a": shares[0], "hc_b": shares[1], "hc_class": classes}
-        joined = self.with_numbers("hc_a", "hc_b", **numbers)
         heavy = first.select(USER).union(second.select(USER), distinct=True)
-        joined = joined.semi_join(heavy, USER)
+        joined = self.with_numbers(self._of(heavy), "hc_a", "hc_b", **numbers)
         sums = {
             f"hc_{letter}_{i}": _sum_where(joined, f"hc_{letter}", i)
             for letter in "ab"
@@ -178,11 +195,14 @@ class KnownPairs:
         return clipped_share(self, levels)
 
 
-def _sum_where(joined: Any, name: str, number: int) -> Any:
+def _where(joined: Any, name: str, number: int, otherwise: Any) -> Any:
     import ibis
 
-    of_class = ibis.cases((joined["hc_class"] == number, joined[name]), else_=0)
-    return cast_always(of_class.sum(), "int64")
+    return ibis.cases((joined["hc_class"] == number, joined[name]), else_=otherwise)
+
+
+def _sum_where(joined: Any, name: str, number: int) -> Any:
+    return cast_always(_where(joined, name, number, 0).sum(), "int64")
 
 
 def _kept_share(norm: Any, clip: int) -> Any:

@@ -53,13 +53,15 @@ def clipped_share(known: KnownPairs, levels: Levels) -> NDArray[np.int64]:
 
     One row for each row of caps.
     """
-    joined = known.with_numbers(
-        "hc_w",
-        **{INDEX: np.arange(known.n_groups), "hc_w": levels.weights, LEVEL: levels.first_level},
-    )
-    totals = joined.group_by(USER).agg(hc_sum=_total(joined), hc_norm=_norm(joined))
+    index = np.arange(known.n_groups)
     # Norms grow with the candidate and with a lower clip, so nobody else loses anything anywhere.
     least = min((levels.clip, *levels.lower_clips))
+    joined = known.with_numbers(
+        known.beyond(index, levels.weights, least),
+        "hc_w",
+        **{INDEX: index, "hc_w": levels.weights, LEVEL: levels.first_level},
+    )
+    totals = joined.group_by(USER).agg(hc_sum=_total(joined), hc_norm=_norm(joined))
     heavy = known.store.keep(totals.filter(totals["hc_norm"] > least))
     true_sized = _sized(known, joined, heavy, levels)
     return np.concatenate([true_sized, _lower(known, heavy, levels)], axis=1)

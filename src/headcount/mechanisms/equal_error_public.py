@@ -40,6 +40,8 @@ EVENT_BIAS_CAP, EVENT_BIAS_ROWS = 2.0, 900
 BIAS_NOISE = 0.3  # of the target, at most, one standard deviation of a class's measured bias
 GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
 N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
+# Few rows may need far less noise than the target allows: then candidates go on, by halves.
+FEW_ROWS, N_HALVES = 100, 6
 SINGLE_LOSS = 0.02
 PEEL_RATIO = 7.0
 CERTAIN_CELL = 4.5
@@ -149,6 +151,13 @@ def sizes_up_to(n_rows: int) -> Integers:
     return np.unique(np.rint(sizes).astype(np.int64))
 
 
+def lower_steps(n_rows: int) -> Floats:
+    """Shares of the target's noise for candidates that keep all rows."""
+    steps = LOWER_STEP ** np.arange(1.0, N_LOWER + 1)
+    halves = steps[-1] * 0.5 ** np.arange(1.0, N_HALVES + 1)
+    return np.concatenate([steps, halves]) if n_rows <= FEW_ROWS else steps
+
+
 def as_integers(weights: Floats, max_value: int = 1) -> tuple[Integers, float]:
     """Positive weights as integers, and how many units make 1: sums of squares fit 64 bits.
 
@@ -196,7 +205,7 @@ class Candidates:
         sizes = sizes_up_to(len(guess))
         rank = np.empty(len(guess), np.int64)
         rank[by_guess] = np.arange(len(guess))
-        lower = tau * LOWER_STEP ** np.arange(1, N_LOWER + 1)
+        lower = tau * lower_steps(len(guess))
         taus = np.concatenate([np.full(len(sizes), tau), lower])
         n_rows = np.concatenate([sizes, np.full(len(lower), len(guess))])
         weights, unit = as_integers(1 / guess, max_value)
@@ -222,7 +231,12 @@ class Candidates:
     @property
     def lower_clips(self) -> tuple[int, ...]:
         """The squared norms at less noise."""
-        return self.clips[-N_LOWER:]
+        return self.clips[self.n_sized :]
+
+    @property
+    def n_sized(self) -> int:
+        """How many candidates are of growing size; the rest keep all rows."""
+        return int(self.first_level.max()) + 1
 
     def allowed(self, unit: int) -> Integers:
         """How much all users together may lose at each candidate, under either cap."""
@@ -233,9 +247,8 @@ class Candidates:
     @property
     def guarded(self) -> Integers:
         """Every few candidates: enough to keep away from sizes at which heavy users decide."""
-        last = len(self.taus) - 1
-        sized = np.arange(GUARD_STEP, last - N_LOWER, GUARD_STEP)
-        lower = np.arange(last - N_LOWER, last + 1, GUARD_STEP // 2)
+        sized = np.arange(GUARD_STEP, self.n_sized - 1, GUARD_STEP)
+        lower = np.arange(self.n_sized - 1, len(self.taus), GUARD_STEP // 2)
         return np.concatenate([sized, lower])
 
 

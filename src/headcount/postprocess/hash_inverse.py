@@ -60,7 +60,12 @@ def unhashed(
     series = np.zeros(largest + 1)
     series[0] = share
     series[counts[short]] = groups[short] / n_buckets
-    found = (n_buckets - 1) * series_log(series)[1:]
+    logs = series_log(series)[1:]
+    if largest:
+        # The logarithm goes on beyond the largest load, mostly below zero. Its coefficients add up
+        # to log P(1) - log P(0): what is cut off would be a surplus of large groups.
+        logs[-1] += math.log(series.sum() / share) - logs.sum()
+    found = (n_buckets - 1) * logs
     # An echo of t is at 2 t or beyond, so blocks that double see finished numbers only.
     start = 1
     while start <= largest:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.contributions.profile import CELLS
+from headcount.mechanisms.equal_error_public import Crowd
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_BOUND = 1 << 12
-CERTAIN = 3
-"""Cells with fewer users than so many sds of the noise are taken for empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,8 @@ def choose_bound(
 
     error:  the l1 error to expect of so many pairs under a bound
     """
-    users = np.where(noisy_users > CERTAIN * sd, noisy_users, 0).astype(np.float64)
+    # One phantom user in a far cell would outweigh everyone: cells must be certain to count.
+    users = Crowd.of(noisy_users, sd).users
     tops = np.array(CELLS, dtype=np.float64)
     # The middle of a cell: 1, 2, 3.5, 6.5, ...
     groups = (tops + np.append(1, tops[:-1] + 1)) / 2

@@ -24,6 +24,7 @@ from headcount.contributions import equal_error as pairs_module
 from headcount.contributions import equal_error_levels as levels_module
 from headcount.contributions.equal_error import Pairs
 from headcount.contributions.equal_error_known import KnownPairs
+from headcount.contributions.equal_error_reach import Reach
 from headcount.contributions.store import Store
 from headcount.mechanisms import equal_error as module
 from headcount.mechanisms import equal_error_run as run_module
@@ -202,10 +203,20 @@ def no_values() -> AbstractContextManager[None]:
     """How long a user's vector is is found from the weights of groups, without the rows in them."""
     shipped = KnownPairs.with_numbers
 
-    def unweighed(known: KnownPairs, *_names: str, **columns: Integers) -> Any:
-        return shipped(known, **columns)
+    def unweighed(known: KnownPairs, pairs: Any, *_names: str, **columns: Integers) -> Any:
+        return shipped(known, pairs, **columns)
 
     return swapped(KnownPairs, "with_numbers", unweighed)
+
+
+def short_reach() -> AbstractContextManager[None]:
+    """Who may be beyond a clip is told from a tenth of the weights: some are never clipped."""
+    shipped = Reach.beyond
+
+    def too_few(reach: Reach, index: Integers, weights: Integers, clip: int) -> Any:
+        return shipped(reach, index, weights // 10, clip)
+
+    return swapped(Reach, "beyond", too_few)
 
 
 def no_norm() -> AbstractContextManager[None]:
@@ -243,6 +254,7 @@ TRIAL = Trial(
         Case("as shipped", _examined(nullcontext, EVERY, USERS_AND_ROWS), is_mutant=False),
         Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
         Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
+        Case("a reach that leaves users out", _examined(short_reach, EVERY[:1])),
         Case("no norm on class totals", _examined(no_norm, EVERY[:1])),
         Case("rows forgotten in the norm", _examined(no_values, EVERY[1:2], USERS_AND_ROWS[1:])),
         Case("whole weights in discovery", _examined(whole_weights, EVERY[:1])),
