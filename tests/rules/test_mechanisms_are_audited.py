@@ -19,6 +19,7 @@ NOT_A_MECHANISM = {
     "distribution_queries",
     "distribution_run",
     "draw",
+    "equal_error_candidates",
     "equal_error_public",
     "equal_error_queries",
     "equal_error_run",

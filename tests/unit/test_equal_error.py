@@ -11,9 +11,11 @@ import pytest
 from headcount.accounting.compose import cost
 from headcount.accounting.filter import Filter
 from headcount.errors import UsageError
+from headcount.mechanisms import equal_error_candidates as sizing
 from headcount.mechanisms import equal_error_public as public
 from headcount.mechanisms.equal_error import EqualError
-from headcount.mechanisms.equal_error_public import Candidates, Crowd, Shares
+from headcount.mechanisms.equal_error_candidates import Candidates
+from headcount.mechanisms.equal_error_public import Crowd, Shares
 from headcount.mechanisms.equal_error_size import UNIT_BITS, SizeChoice
 from headcount.privacy.spend import Zcdp
 
@@ -95,10 +97,10 @@ def test_one_group_each_loses_nothing_in_one_pass() -> None:
 
 def test_weights_fit_the_engine_whatever_the_counts_are() -> None:
     for counts in ([3.0] * 100_000, [5e9], [1.0, 1e9], np.geomspace(5, 1e6, 20_000)):
-        integers, unit = public.as_integers(1 / (0.053 * np.asarray(counts)))
+        integers, unit = sizing.as_integers(1 / (0.053 * np.asarray(counts)))
         assert integers.min() >= 1
-        assert integers.max() <= public.MAX_WEIGHT
-        assert int((integers.astype(object) ** 2).sum()) <= public.MAX_SQUARES
+        assert integers.max() <= sizing.MAX_WEIGHT
+        assert int((integers.astype(object) ** 2).sum()) <= sizing.MAX_SQUARES
         assert unit > 0
 
 
@@ -109,7 +111,7 @@ def test_candidates_grow_and_then_quieten() -> None:
     assert (np.diff(candidates.taus) <= 0).all()
     assert candidates.n_rows[-1] == 3000
     assert candidates.caps.shape[1] == len(candidates.clips) == len(candidates.taus)
-    assert candidates.n_sized == len(candidates.taus) - public.N_LOWER
+    assert candidates.n_sized == len(candidates.taus) - sizing.N_LOWER
     for level, size in enumerate(candidates.n_rows[: candidates.n_sized]):
         assert (candidates.first_level <= level).sum() == size
 
@@ -117,7 +119,7 @@ def test_candidates_grow_and_then_quieten() -> None:
 def test_few_rows_may_have_far_less_noise_than_the_target_allows() -> None:
     few, many = (
         Candidates.of(np.full(n, 1000.0), np.arange(n), 0.10, Fraction(1, 2))
-        for n in (public.FEW_ROWS, public.FEW_ROWS + 1)
+        for n in (sizing.FEW_ROWS, sizing.FEW_ROWS + 1)
     )
     assert few.taus[-1] < few.taus[0] / 100
     assert many.taus[-1] > many.taus[0] / 2

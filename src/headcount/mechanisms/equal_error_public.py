@@ -6,7 +6,6 @@ how private.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -27,28 +26,16 @@ PROFILE, DISCOVER, SCALE = Fraction(20, 1000), Fraction(270, 1000), Fraction(15,
 GUARD, PICK, BIAS = Fraction(20, 1000), Fraction(25, 1000), Fraction(25, 1000)
 FIRST_ROUND = Fraction(1, 5)
 
-NOISE_SHARE = 0.53  # of the target, one standard deviation of noise
-LOST_SHARE = 0.25  # of the target, what clipping may take from a row, on average
 MEAN_MISS, ROW_MISS = 0.095, 0.2
 FEW_OF, SECOND_BEST_MISS = 4, 1 / 3
 ROW_TO_ROW = 0.6  # how unequal the rows of one class lose, as a share of what they lose
-PRIOR = 2.0  # log-odds by which each next larger candidate is preferred
-USER_CAP, GUARD_CAP, BIAS_CAP = 0.3, 1.0, 0.5
-BIAS_ROWS = 300
+BIAS_CAP, BIAS_ROWS = 0.5, 300
 # A few users have very many rows, so what they lose is measured to farther out, over more rows.
 EVENT_BIAS_CAP, EVENT_BIAS_ROWS = 2.0, 900
 BIAS_NOISE = 0.3  # of the target, at most, one standard deviation of a class's measured bias
-GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
-N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
-# Few rows may need far less noise than the target allows: then candidates go on, by halves.
-FEW_ROWS, N_HALVES = 100, 6
 SINGLE_LOSS = 0.02
 PEEL_RATIO = 7.0
 CERTAIN_CELL = 4.5
-
-MAX_WEIGHT = 1 << 24
-MAX_SQUARES = 1 << 62
-MAX_UNIT = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,113 +130,6 @@ def classes_of(n_rows: int, rows_each: int, most: int) -> Integers:
     """Cut ranked rows into classes of nearly equal size."""
     n_classes = max(1, min(most, n_rows // rows_each))
     return np.arange(n_rows, dtype=np.int64) * n_classes // n_rows
-
-
-def sizes_up_to(n_rows: int) -> Integers:
-    """Candidate sizes, growing by a constant factor up to all rows."""
-    sizes = np.geomspace(min(10, n_rows), n_rows, N_SIZES)
-    return np.unique(np.rint(sizes).astype(np.int64))
-
-
-def lower_steps(n_rows: int) -> Floats:
-    """Shares of the target's noise for candidates that keep all rows."""
-    steps = LOWER_STEP ** np.arange(1.0, N_LOWER + 1)
-    halves = steps[-1] * 0.5 ** np.arange(1.0, N_HALVES + 1)
-    return np.concatenate([steps, halves]) if n_rows <= FEW_ROWS else steps
-
-
-def as_integers(weights: Floats, max_value: int = 1) -> tuple[Integers, float]:
-    """Positive weights as integers, and how many units make 1: sums of squares fit 64 bits.
-
-    max_value:  how often the weight of a group may count for one user
-    """
-    unit = min(
-        MAX_UNIT,
-        MAX_WEIGHT / float(weights.max()),
-        math.sqrt(
-            0.99 * MAX_SQUARES / float(((weights * max_value) ** 2).sum() + len(weights) * 1e-18)
-        ),
-    )
-    return np.clip(np.rint(weights * unit), 1, MAX_WEIGHT).astype(np.int64), unit
-
-
-def whole(value: float) -> int:
-    """A squared norm as an integer the engine can compare; above the largest nobody is clipped."""
-    return max(1, min(MAX_SQUARES, math.floor(value)))
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """How large a release may be: more rows at the target's noise, then all rows at less noise."""
-
-    n_rows: Integers
-    taus: Floats
-    weights: Integers
-    first_level: Integers
-    clips: tuple[int, ...]
-    real_caps: Floats
-    caps: Integers
-    lost_share: Floats
-
-    @classmethod
-    def of(
-        cls,
-        guess: Floats,
-        by_guess: NDArray[np.intp],
-        within: float,
-        rho: Fraction,
-        max_value: int = 1,
-    ) -> Candidates:
-        """From the ranked guesses of counts, the target, and what measuring may cost."""
-        tau = NOISE_SHARE * within
-        sizes = sizes_up_to(len(guess))
-        rank = np.empty(len(guess), np.int64)
-        rank[by_guess] = np.arange(len(guess))
-        lower = tau * lower_steps(len(guess))
-        taus = np.concatenate([np.full(len(sizes), tau), lower])
-        n_rows = np.concatenate([sizes, np.full(len(lower), len(guess))])
-        weights, unit = as_integers(1 / guess, max_value)
-        clips = taus * math.sqrt(2 * rho)
-        caps = np.outer((USER_CAP, GUARD_CAP), clips * np.sqrt(n_rows))
-        return cls(
-            n_rows=n_rows,
-            taus=taus,
-            weights=weights,
-            first_level=np.searchsorted(sizes, rank + 1).astype(np.int64),
-            clips=tuple(whole((clip * unit) ** 2) for clip in clips.tolist()),
-            real_caps=caps,
-            caps=np.maximum(1, np.rint(caps * unit)).astype(np.int64),
-            # Less noise leaves less room for bias.
-            lost_share=LOST_SHARE * within * (taus / tau) ** 2,
-        )
-
-    @property
-    def clip(self) -> int:
-        """The squared norm at the target's noise."""
-        return self.clips[0]
-
-    @property
-    def lower_clips(self) -> tuple[int, ...]:
-        """The squared norms at less noise."""
-        return self.clips[self.n_sized :]
-
-    @property
-    def n_sized(self) -> int:
-        """How many candidates are of growing size; the rest keep all rows."""
-        return int(self.first_level.max()) + 1
-
-    def allowed(self, unit: int) -> Integers:
-        """How much all users together may lose at each candidate, under either cap."""
-        allowed = self.lost_share * self.n_rows / self.real_caps * unit
-        units: Integers = np.rint(allowed * np.array([[1.0], [GUARD_SLACK]])).astype(np.int64)
-        return units
-
-    @property
-    def guarded(self) -> Integers:
-        """Every few candidates: enough to keep away from sizes at which heavy users decide."""
-        sized = np.arange(GUARD_STEP, self.n_sized - 1, GUARD_STEP)
-        lower = np.arange(self.n_sized - 1, len(self.taus), GUARD_STEP // 2)
-        return np.concatenate([sized, lower])
 
 
 def blend(first: Floats, weights: Floats, guess: Floats) -> Floats:

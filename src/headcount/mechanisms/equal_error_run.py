@@ -14,7 +14,14 @@ import numpy as np
 
 from headcount.accounting.compose import cost
 from headcount.mechanisms import equal_error_public as public
-from headcount.mechanisms.equal_error_public import Candidates, Crowd, Shares
+from headcount.mechanisms.equal_error_candidates import (
+    GUARD_PRIOR,
+    PRIOR,
+    Candidates,
+    as_integers,
+    whole,
+)
+from headcount.mechanisms.equal_error_public import Crowd, Shares
 from headcount.mechanisms.equal_error_size import UNIT_BITS, SizeChoice
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.private_count_release import PrivateCountRelease
@@ -185,8 +192,8 @@ class Run:
         candidates = Candidates.of(
             guess, by_guess, self.plan.within, shares.measure, self.plan.max_value
         )
-        guard = SizeChoice.calibrate(Zcdp(shares.guard), public.GUARD_PRIOR)
-        choice = SizeChoice.calibrate(Zcdp(shares.pick), public.PRIOR)
+        guard = SizeChoice.calibrate(Zcdp(shares.guard), GUARD_PRIOR)
+        choice = SizeChoice.calibrate(Zcdp(shares.pick), PRIOR)
         self.budget.charge(cost(guard.event))
         self.budget.charge(cost(choice.event))
         true_lost, true_far = known.clipped_share(
@@ -253,8 +260,8 @@ class Run:
 
         [P2] users are clipped where noise of sd 1 costs ``rho``, so weights are precisions.
         """
-        integers, unit = public.as_integers(weights, self.plan.max_value)
-        clip = public.whole(2 * float(rho) * unit**2)
+        integers, unit = as_integers(weights, self.plan.max_value)
+        clip = whole(2 * float(rho) * unit**2)
         totals, sd = self.noisy(
             _in_l2(clip << 2 * VALUE_BITS, len(index)),
             rho,
