@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headcount.accounting.filter import Filter
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.distribution import KEPT, NORM, Residuals, UserShares
 from headcount.contributions.distribution_rows import listed_counts
@@ -32,7 +31,7 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
-from headcount.trials.seam import swapped
+from headcount.trials.seam import swapped, writing_filter
 from headcount.trials.trial import Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -68,17 +67,6 @@ class Tape:
     inputs: list[tuple[Any, list[int]]] = field(default_factory=list)
     outcomes: list[Any] = field(default_factory=list)
 
-    def filter_type(self) -> type[Filter]:
-        """A filter that writes down what it is charged."""
-        charges = self.charges
-
-        class Written(Filter):
-            def charge(self, spend: Zcdp) -> None:
-                super().charge(spend)
-                charges.append(spend)
-
-        return Written
-
 
 @contextmanager
 def taped(tape: Tape, played: Tape | None) -> Iterator[None]:
@@ -96,7 +84,7 @@ def taped(tape: Tape, played: Tape | None) -> Iterator[None]:
         return outcome(rate, scores, int(np.argmax(scores)))
 
     with ExitStack() as stack:
-        stack.enter_context(swapped(module, "Filter", tape.filter_type()))
+        stack.enter_context(swapped(module, "Filter", writing_filter(tape.charges)))
         for place in (gaussian, run_module):
             stack.enter_context(swapped(place, "noisy", noisy))
         for place in (radius, equal_error_size, binomial_selection):

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headcount.accounting.filter import Filter
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions import equal_error as pairs_module
 from headcount.contributions import equal_error_levels as levels_module
@@ -32,7 +31,7 @@ from headcount.mechanisms import equal_error_size, gaussian, gaussian_threshold
 from headcount.mechanisms.equal_error import EqualError
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
-from headcount.trials.seam import swapped
+from headcount.trials.seam import swapped, writing_filter
 from headcount.trials.trial import Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -66,17 +65,6 @@ class Log:
     charges: list[Zcdp] = field(default_factory=list)
     moved: list[int] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-
-    def filter_type(self) -> type[Filter]:
-        """A filter that writes down what it is charged."""
-        charges = self.charges
-
-        class Written(Filter):
-            def charge(self, spend: Zcdp) -> None:
-                super().charge(spend)
-                charges.append(spend)
-
-        return Written
 
     def paid(self) -> float:
         """What was charged for this query; a query that nobody charged is worth nothing."""
@@ -150,7 +138,7 @@ def stages(victim: str, max_value: int = 1) -> list[Finding]:
     log = Log(victim if max_value == 1 else f"{victim}, {ROWS} rows in each")
     base = base_pairs()
     with ExitStack() as stack:
-        stack.enter_context(swapped(module, "Filter", log.filter_type()))
+        stack.enter_context(swapped(module, "Filter", writing_filter(log.charges)))
         stack.enter_context(swapped(gaussian, "noisy", log.noisy))
         stack.enter_context(swapped(gaussian_threshold, "noisy", log.noisy))
         stack.enter_context(swapped(equal_error_size, "select", log.select))

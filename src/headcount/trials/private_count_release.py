@@ -26,7 +26,7 @@ from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import private_count_release as module
 from headcount.mechanisms.private_count_release import Measured, PrivateCountRelease
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import swapped
+from headcount.trials.seam import swapped, writing_filter
 from headcount.trials.selection import chosen_law
 from headcount.trials.trial import Case, Effort, Trial
 
@@ -64,17 +64,6 @@ class Log:
     selections: list[tuple[int, list[int]]] = field(default_factory=list)
     noises: list[tuple[int, Fraction]] = field(default_factory=list)
 
-    def filter_type(self) -> type[Filter]:
-        """A filter that writes down what it is charged."""
-        charges = self.charges
-
-        class Written(Filter):
-            def charge(self, spend: Zcdp) -> None:
-                super().charge(spend)
-                charges.append(spend)
-
-        return Written
-
     def select(self, scores: npt.NDArray[np.int64], _rate: object, _entropy: object) -> int:
         """Choose the first candidate."""
         self.selections.append((len(self.charges), scores.tolist()))
@@ -107,7 +96,7 @@ def run(mechanism: PrivateCountRelease, counts: Counts, first: int) -> tuple[Log
     rows = ordered(counts)
     with ExitStack() as stack:
         stack.enter_context(swapped(module, "FIRST_THRESHOLD", first))
-        stack.enter_context(swapped(module, "Filter", log.filter_type()))
+        stack.enter_context(swapped(module, "Filter", writing_filter(log.charges)))
         stack.enter_context(swapped(module, "select", log.select))
         stack.enter_context(swapped(module, "DiscreteGaussian", log.noise))
         released = mechanism.draw(np.array([count for _, count in rows], dtype=np.int64))

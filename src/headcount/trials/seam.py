@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headcount.accounting.filter import Filter
 from headcount.audit.greybox import Declared, Settings
 from headcount.mechanisms import (
     draw,
@@ -28,6 +29,7 @@ from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import GaussianNoise, GaussianThreshold, LaplaceNoise
 from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
 
 STEP = 1 << 40
 Integers = npt.NDArray[np.int64]
@@ -43,6 +45,17 @@ def swapped(target: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(target, name, before)
+
+
+def writing_filter(charges: list[Zcdp]) -> type[Filter]:
+    """A filter that writes down what it is charged."""
+
+    class Written(Filter):
+        def charge(self, spend: Zcdp) -> None:
+            super().charge(spend)
+            charges.append(spend)
+
+    return Written
 
 
 def settings_of(law: object) -> Settings:
