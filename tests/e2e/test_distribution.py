@@ -101,6 +101,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         data.distribution("genre", method="best")
     with pytest.raises(hc.UsageError, match="users must be"):
         data.distribution("genre", users=0)
+    with pytest.raises(hc.UsageError, match="rho of at least"):
+        data.distribution("genre", spend=hc.Budget(rho="0.00001"))
     assert data.account.spent.rho == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -48,6 +49,14 @@ def test_a_list_is_a_filter(demo_file: Path, tmp_path: Path) -> None:
     plan = data.count_users(by="page", method="peel", groups=["/home/0000", "/none"], top=2)
     assert "2 listed" in str(plan)
     assert plan.release().to_arrow().column("page").to_pylist() == ["/home/0000"]
+
+
+def test_few_users_give_no_rows_and_no_error(tmp_path: Path) -> None:
+    source = tmp_path / "few.parquet"
+    pq.write_table(pa.table({"user_id": [1, 2, 3], "page": ["a", "b", "b"]}), source)
+    release = opened(source, tmp_path).count_users(by="page", method="peel").release()
+    assert len(release) == 0
+    assert release.to_arrow().column_names == ["page", "count", "low", "high", "sd"]
 
 
 @pytest.mark.parametrize(

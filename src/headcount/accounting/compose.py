@@ -64,6 +64,10 @@ def total(spends: Iterable[Zcdp]) -> Zcdp:
     return result
 
 
+PAIR = 4
+"""What a group of two users costs, in rho, over what one does."""
+
+
 def cost_in_account(spend: Zcdp, stated: Neighbours, account: Neighbours) -> Zcdp:
     """What a cost stated for one neighbour relation takes from an account of another.
 
@@ -82,4 +86,9 @@ def cost_in_account(spend: Zcdp, stated: Neighbours, account: Neighbours) -> Zcd
             "A thresholded release stated for add-remove cannot be charged to a replace account. "
             "Nothing was charged. Use known groups, or an add-remove account."
         )
-    return Zcdp(4 * spend.rho)
+    return Zcdp(PAIR * spend.rho)
+
+
+def limit_in(limit: Zcdp, stated: Neighbours, account: Neighbours) -> Zcdp:
+    """What a release may cost in its own relation to take at most ``limit`` from the account."""
+    return limit if stated is account else Zcdp(limit.rho / PAIR)

@@ -25,6 +25,7 @@ The proof is in ``distribution.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headcount.accounting.compose import cost
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 METHODS = ("auto", "clip", "coarse-fine", "dense", "gaussian", "laplace", "sparse")
 LATTICE_BITS = 20
 FOUND = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
+MIN_RHO = Fraction(1, 10**4)
+"""Below this the noise of some stage would not fit 64-bit sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,11 @@ class Distribution:
             raise UsageError(
                 "Groups are found under add-remove only, and this account is for replacement. Name "
                 "the groups: groups=[...]. Nothing was read and nothing was charged."
+            )
+        if spend.rho < MIN_RHO:
+            raise UsageError(
+                f"A distribution needs a rho of at least {float(MIN_RHO):g}, not "
+                f"{float(spend.rho):.3g}. Nothing was read and nothing was charged. Spend more."
             )
         if found:
             require_delta(spend)

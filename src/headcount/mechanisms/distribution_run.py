@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 ONE = 1 << SHARE_BITS
 UNIT = 1 << SHARE_BITS + KEPT_BITS
+MOST_SAMPLES = 1 << 12  # of one user, that selection among binomials looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +244,10 @@ class Run:
         """The paper's algorithms, with what a selection really costs."""
         samples = self.plan.samples
         if samples is None:
-            edges = np.unique(np.geomspace(1, 4096, 97).astype(np.int64))
+            edges = np.unique(np.geomspace(1, MOST_SAMPLES, 97).astype(np.int64))
             at = self.median(lambda: self.data.users_by_samples(edges), rho * public.USERS)
             samples, rho = int(edges[at]), rho * (1 - public.USERS)
-        samples = max(1, min(samples, (1 << 25) // self.data.n_groups))
+        samples = max(1, min(samples, MOST_SAMPLES, (1 << 25) // self.data.n_groups))
         chosen = BinomialSelection.calibrate(
             Zcdp(rho),
             self.plan.method,

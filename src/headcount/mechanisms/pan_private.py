@@ -50,7 +50,7 @@ FINEST = 1 << 14
 def one_event(neighbours: Neighbours) -> Sensitivity:
     """How far one event moves the counters: one counter by one, or two when it is replaced."""
     added = Sensitivity.of_sum()
-    return added if neighbours is Neighbours.ADD_REMOVE else added.replaced()
+    return added.under(neighbours)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Bounds:
             linf=Fraction(self.scale),
             neighbours=Neighbours.ADD_REMOVE,
         )
-        return one_user if neighbours is Neighbours.ADD_REMOVE else one_user.replaced()
+        return one_user.under(neighbours)
 
     def __str__(self) -> str:
         text = f"a user counts fully in up to {min(self.full_groups, self.max_groups):,} groups"

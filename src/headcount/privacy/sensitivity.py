@@ -38,6 +38,10 @@ class Sensitivity:
             self.neighbours,
         )
 
+    def under(self, neighbours: Neighbours) -> Sensitivity:
+        """Of the same contributions, never negative, under a relation that may be the other one."""
+        return self.replaced() if neighbours is Neighbours.REPLACE else self
+
     def replaced(self) -> Sensitivity:
         """The same user exchanged for another, for contributions that are never negative.
 

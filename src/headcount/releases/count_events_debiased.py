@@ -16,7 +16,6 @@ from headcount.errors import UsageError
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.postprocess.debias import MAX_BOUND, largest_mean, slope, unbounded_mean
 from headcount.privacy.event import Composed
-from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import CONFIDENCE, facts_of, planned
@@ -62,9 +61,7 @@ def plan_debiased(
     # Builds an expression; nothing runs, and a list needs no key.
     contributions = clip_rows(dataset.table, by, limits, key=bytes(32), groups=groups)
     account = dataset.account
-    sensitivity = contributions.sensitivity
-    if account.neighbours is Neighbours.REPLACE:
-        sensitivity = sensitivity.replaced()
+    sensitivity = contributions.sensitivity.under(account.neighbours)
     one = Sensitivity.of_sum(1, account.neighbours)
     users = Gaussian.calibrate(one, Zcdp(USERS * limit.rho))
     noise = Gaussian.calibrate(sensitivity, Zcdp(limit.rho - USERS * limit.rho))

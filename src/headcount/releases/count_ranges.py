@@ -16,6 +16,7 @@ from headcount.contributions.values import check_values, described, value_rules
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy_public import best_shape
 from headcount.privacy.cells import Edges, read_ranges
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import BAR_SDS, check_method, facts_of, limit_for, planned
 from headcount.releases.release import Release
@@ -50,11 +51,12 @@ def plan_count_ranges(
     account = dataset.account
     check_values(dataset.table, of, per_user)
     edges, places = read_ranges(_pairs(ranges))
-    limit = limit_for(account, spend)
     drawn: HierarchicalHistogram | SampledValues
     if method in SAMPLED:
+        limit = limit_for(account, spend)
         drawn = SampledValues.calibrate(method, edges.n_cells, limit, account.neighbours)
     else:
+        limit = limit_for(account, spend, Neighbours.ADD_REMOVE)
         shape = best_shape(edges.n_cells, lambda shape: shape.range_loss(places))
         drawn = HierarchicalHistogram.calibrate(shape, Zcdp(limit.rho))
     count = _Count(dataset, account, of, per_user, edges, places, drawn)

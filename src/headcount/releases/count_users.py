@@ -36,6 +36,10 @@ LATTICE_BITS = 12
 METHODS = ("auto", "threshold", "laplace", "peel", "equal", "sample")
 WITHIN = 0.10
 MAX_TOP = 1 << 20
+NOT_REPLACED = (
+    "for add-remove accounts, and this one is replace. Nothing was charged. List the groups, or "
+    "find them with method='laplace' or method='sample'."
+)
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
 
@@ -65,6 +69,8 @@ def plan_count_users(
                 f"method={method!r} with a target has no bound; leave bound= out, or within= and "
                 "method=."
             )
+        if account.neighbours is Neighbours.REPLACE:
+            raise UsageError(f"A count with a target is {NOT_REPLACED} Leave within= out.")
         target = WITHIN if within is None else within
         rules = grouped.rules
         if method == "peel":
@@ -85,10 +91,13 @@ def plan_count_users(
         mechanism = LaplaceThreshold.calibrate(bounds.max_groups, limit, account.neighbours)
         how = "Laplace noise and threshold on the groups that are found"
     elif groups is None:
+        if account.neighbours is Neighbours.REPLACE:
+            raise UsageError(f"method='threshold' is {NOT_REPLACED}")
         mechanism = GaussianThreshold.calibrate(bounds, limit)
         how = "noise and threshold on the groups that are found"
     else:
-        mechanism = Gaussian.calibrate(bounds.sensitivity(), Zcdp(limit.rho))
+        sensitivity = bounds.sensitivity(account.neighbours)
+        mechanism = Gaussian.calibrate(sensitivity, Zcdp(limit.rho))
         how = "noise on every known group"
     count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, how, top)
     return planned(
@@ -136,6 +145,8 @@ class _Count:
     def neighbours(self) -> Neighbours:
         if isinstance(self.mechanism, LaplaceThreshold):
             return self.mechanism.neighbours
+        if isinstance(self.mechanism, Gaussian):
+            return self.mechanism.sensitivity.neighbours
         return Neighbours.ADD_REMOVE
 
     @property

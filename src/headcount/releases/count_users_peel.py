@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from headcount.contributions.groups import TOTAL
 from headcount.contributions.largest import largest_counts
@@ -98,7 +99,8 @@ class _Peel:
         progress("measuring the largest groups, one by one")
         true_counts = np.asarray(true_largest.column(TOTAL), np.int64)
         released = self.mechanism.draw(true_counts)
-        groups = true_largest.drop_columns([TOTAL]).take([row.position for row in released])
+        positions = pa.array([row.position for row in released], pa.int64())
+        groups = true_largest.drop_columns([TOTAL]).take(positions)
         sds = np.array([row.sd for row in released], np.float64)
         estimates = np.array([row.estimate for row in released], np.float64)
         half_widths = BAR_SDS * sds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headcount.accounting.compose import cost
+from headcount.accounting.compose import cost, cost_in_account, limit_in
 from headcount.accounting.convert import spend_of, stated_epsilon
 from headcount.accounting.tail import upper_point
 from headcount.errors import BudgetError, UsageError
@@ -33,12 +33,15 @@ BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
 """Half the width of a normal interval of that confidence, in standard deviations."""
 
 
-def limit_for(account: Account, spend: Budget | None) -> Zcdp:
-    """What a release may cost: as asked, or all that is left."""
+def limit_for(account: Account, spend: Budget | None, stated: Neighbours | None = None) -> Zcdp:
+    """What a release may cost: as asked, or all that is left.
+
+    stated:  the relation that its cost is stated for, where it is not the account's
+    """
     limit = account.left if spend is None else spend_of(spend, account.limit, account.stated_delta)
     if limit.rho <= 0:
         raise BudgetError(f"Nothing is left to spend in {account}. Nothing was read.")
-    return limit
+    return limit_in(limit, stated or account.neighbours, account.neighbours)
 
 
 def check_method(method: str, methods: Iterable[str]) -> None:
@@ -49,9 +52,9 @@ def check_method(method: str, methods: Iterable[str]) -> None:
         )
 
 
-def check_affordable(account: Account, event: Event) -> None:
+def check_affordable(account: Account, event: Event, stated: Neighbours) -> None:
     """Refuse at plan time what the account cannot pay now; the ledger checks again at charge."""
-    spend = cost(event)
+    spend = cost_in_account(cost(event), stated, account.neighbours)
     if not spend <= account.left:
         raise BudgetError(refusal(account, spend))
 
@@ -76,7 +79,7 @@ def planned(
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Plan:
     """A plan, after a check that the account can pay; the request is spelled from public words."""
-    check_affordable(account, event)
+    check_affordable(account, event, neighbours)
     spelled = None if by is None else spelled_by(by)
     request = Request(
         verb=verb,
@@ -114,12 +117,12 @@ def facts_of(
     value: str = "count",
     stated: Mapping[str, float] | None = None,
 ) -> Facts:
-    """Everything public about one release."""
-    spend = cost(event)
+    """Everything public about one release; its cost is that in the account."""
+    spend = cost_in_account(cost(event), neighbours, account.neighbours)
     delta = account.stated_delta - account.limit.delta + spend.delta
     guarantee = Guarantee(
         unit=User(dataset.table.user),
-        neighbours=neighbours,
+        neighbours=account.neighbours,
         spend=spend,
         epsilon=stated_epsilon(spend, delta),
         delta=delta,

@@ -16,6 +16,7 @@ from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.laplace_histogram import MAX_BUCKETS
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Event, Filtered
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import check_method, facts_of, limit_for, planned
 from headcount.releases.frequencies_bound import MAX_BOUND, choose_bound
@@ -58,7 +59,7 @@ def plan_frequencies(
     """Decide method, shares and noise from public facts and the spend alone."""
     account = dataset.account
     grouped = group_rows(dataset.table, by, groups)
-    limit = limit_for(account, spend)
+    limit = limit_for(account, spend, Neighbours.ADD_REMOVE)
     _check(groups, at_most, buckets, bound, method)
     listed = None if grouped.listed is None else len(grouped.listed)
     most = MAX_BOUND if listed is None else min(MAX_BOUND, listed)

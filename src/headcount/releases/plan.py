@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from headcount.accounting.compose import cost
+from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account
 from headcount.privacy.spend import Zcdp
@@ -40,7 +40,8 @@ class Plan:
     @property
     def spend(self) -> Zcdp:
         """What the ledger will be charged."""
-        return cost(self.work.event)
+        stated, account = self.work.neighbours, self.account.neighbours
+        return cost_in_account(cost(self.work.event), stated, account)
 
     @property
     def epsilon(self) -> Fraction:

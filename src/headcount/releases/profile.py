@@ -33,7 +33,8 @@ def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | None) -> Plan:
     """Plan a profile: cells are public, a user is in one of them, noise goes on all."""
     account = dataset.account
     rules = group_rows(dataset.table, by).rules
-    mechanism = Gaussian.calibrate(ONE_CELL, Zcdp(limit_for(account, spend).rho))
+    sensitivity = ONE_CELL.under(account.neighbours)
+    mechanism = Gaussian.calibrate(sensitivity, Zcdp(limit_for(account, spend).rho))
     profile = _Profile(dataset, account, by, mechanism, rules)
     return planned(
         dataset,
@@ -51,6 +52,7 @@ def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | None) -> Plan:
             ("noise", profile.noise),
             ("rules", " ".join(rules)),
         ),
+        neighbours=account.neighbours,
     )
 
 
@@ -90,5 +92,6 @@ class _Profile:
             noise=self.noise,
             entry=entry,
             notes=self.rules,
+            neighbours=self.account.neighbours,
         )
         return Release(rows, facts)

@@ -16,6 +16,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.exponential_quantile import read_quantile
 from headcount.mechanisms.sampled_public import Found
 from headcount.privacy.cells import Grid, read_grid
+from headcount.privacy.neighbours import Neighbours
 from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
 from headcount.releases.quantile_methods import NoisyQuantiles
 from headcount.releases.release import Release
@@ -54,11 +55,12 @@ def plan_quantiles(
     whole = check_values(dataset.table, of, per_user)
     wanted = _read_at(at)
     grid = read_grid(bounds, step, whole=whole)
-    limit = limit_for(account, spend)
     drawn: NoisyQuantiles | SampledValues
     if method in SAMPLED:
+        limit = limit_for(account, spend)
         drawn = SampledValues.calibrate(method, grid.n_cells, limit, account.neighbours, wanted)
     else:
+        limit = limit_for(account, spend, Neighbours.ADD_REMOVE)
         drawn = NoisyQuantiles.calibrate(wanted, grid.n_cells, limit, method)
     quantiles = _Quantiles(dataset, account, of, per_user, grid, drawn)
     return planned(
