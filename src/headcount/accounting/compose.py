@@ -24,6 +24,9 @@ from headcount.privacy.event import (
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
+PAIR = 4
+"""What a group of two users costs, in rho, over what one does."""
+
 
 def pure_cost(epsilon: Fraction) -> Zcdp:
     """Any mechanism of pure ``epsilon`` costs half its square."""
@@ -62,10 +65,6 @@ def total(spends: Iterable[Zcdp]) -> Zcdp:
     for spend in spends:
         result = result + spend
     return result
-
-
-PAIR = 4
-"""What a group of two users costs, in rho, over what one does."""
 
 
 def cost_in_account(spend: Zcdp, stated: Neighbours, account: Neighbours) -> Zcdp:
