@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 
 CLASS_NORM = 1 << 28
 VALUE_BITS = 7
-# A user is in one cell, so one entry moves, by one.
-ONE_CELL = Sensitivity.of_sum()
+ONE_CELL = Sensitivity.of_cell()
 
 
 @dataclass(frozen=True, slots=True)

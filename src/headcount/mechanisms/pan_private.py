@@ -49,8 +49,7 @@ FINEST = 1 << 14
 
 def one_event(neighbours: Neighbours) -> Sensitivity:
     """How far one event moves the counters: one counter by one, or two when it is replaced."""
-    added = Sensitivity.of_sum()
-    return added.under(neighbours)
+    return Sensitivity.of_cell(neighbours)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,12 @@ class Sensitivity:
         distance = Fraction(most)
         return cls(1, distance, distance**2, distance, neighbours)
 
+    @classmethod
+    def of_cell(cls, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
+        """Many cells, of which a user is in one: it moves by one, or two do for exchanged users."""
+        one = Fraction(1)
+        return cls(1, one, one, one).under(neighbours)
+
     def times(self, factor: int) -> Sensitivity:
         """Of contributions that are ``factor`` times as long, or in units as much finer."""
         return Sensitivity(

@@ -22,7 +22,6 @@ from headcount.mechanisms.bound_choice import BoundChoice
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.event import Composed
-from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_events_noise import (
@@ -35,7 +34,14 @@ from headcount.releases.count_events_noise import (
     scaled,
 )
 from headcount.releases.count_users_equal import plan_equal
-from headcount.releases.facts import BAR_SDS, CONFIDENCE, check_method, facts_of, planned
+from headcount.releases.facts import (
+    BAR_SDS,
+    CONFIDENCE,
+    check_method,
+    facts_of,
+    planned,
+    require_add_remove,
+)
 from headcount.releases.release import Release
 from headcount.releases.rows import found, largest_rows, with_error_bars
 
@@ -142,11 +148,7 @@ def _plan_within(
     """Equal relative error, as for users, with a user's rows in a group for weights."""
     if method not in ("auto", "equal"):
         raise UsageError(f"method={method!r} has no target; leave within= out.")
-    if dataset.account.neighbours is Neighbours.REPLACE:
-        raise UsageError(
-            "within= is for add-remove accounts, and this one is replace. Leave within= out. "
-            "Nothing was charged."
-        )
+    require_add_remove(dataset.account, "within=", "Leave within= out.")
     target = WITHIN if within is None else within
     capped = f"Of one user at most {MAX_VALUE:,} rows count in one group."
     return plan_equal(

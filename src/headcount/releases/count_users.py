@@ -19,7 +19,14 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
-from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
+from headcount.releases.facts import (
+    CONFIDENCE,
+    check_method,
+    facts_of,
+    limit_for,
+    planned,
+    require_add_remove,
+)
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import all_known, found, largest_rows, with_error_bars
@@ -36,10 +43,7 @@ LATTICE_BITS = 12
 METHODS = ("auto", "threshold", "laplace", "peel", "equal", "sample")
 WITHIN = 0.10
 MAX_TOP = 1 << 20
-NOT_REPLACED = (
-    "for add-remove accounts, and this one is replace. Nothing was charged. List the groups, or "
-    "find them with method='laplace' or method='sample'."
-)
+FIND_OTHERWISE = "List the groups, or find them with method='laplace' or method='sample'."
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
 
@@ -69,8 +73,7 @@ def plan_count_users(
                 f"method={method!r} with a target has no bound; leave bound= out, or within= and "
                 "method=."
             )
-        if account.neighbours is Neighbours.REPLACE:
-            raise UsageError(f"A count with a target is {NOT_REPLACED} Leave within= out.")
+        require_add_remove(account, "A count with a target", FIND_OTHERWISE)
         target = WITHIN if within is None else within
         rules = grouped.rules
         if method == "peel":
@@ -91,8 +94,7 @@ def plan_count_users(
         mechanism = LaplaceThreshold.calibrate(bounds.max_groups, limit, account.neighbours)
         how = "Laplace noise and threshold on the groups that are found"
     elif groups is None:
-        if account.neighbours is Neighbours.REPLACE:
-            raise UsageError(f"method='threshold' is {NOT_REPLACED}")
+        require_add_remove(account, "method='threshold'", FIND_OTHERWISE)
         mechanism = GaussianThreshold.calibrate(bounds, limit)
         how = "noise and threshold on the groups that are found"
     else:

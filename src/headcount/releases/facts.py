@@ -52,6 +52,15 @@ def check_method(method: str, methods: Iterable[str]) -> None:
         )
 
 
+def require_add_remove(account: Account, what: str, instead: str) -> None:
+    """Refuse in an account of replacement what has no proof there, and say what has."""
+    if account.neighbours is Neighbours.REPLACE:
+        raise UsageError(
+            f"{what} is for add-remove accounts, and this one is replace. Nothing was charged. "
+            f"{instead}"
+        )
+
+
 def check_affordable(account: Account, event: Event, stated: Neighbours) -> None:
     """Refuse at plan time what the account cannot pay now; the ledger checks again at charge."""
     spend = cost_in_account(cost(event), stated, account.neighbours)

@@ -17,12 +17,12 @@ from headcount.mechanisms.laplace_histogram import MAX_BUCKETS
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Event, Filtered
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import check_method, facts_of, limit_for, planned
 from headcount.releases.frequencies_bound import MAX_BOUND, choose_bound
 from headcount.releases.frequencies_draw import Central, Drawn, Laplace
 from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
-from headcount.releases.profile import ONE_CELL
 from headcount.releases.request import spell_groups
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class _Frequencies:
 
     @property
     def profile(self) -> Gaussian:
-        return Gaussian.calibrate(ONE_CELL, Zcdp(self.limit.rho * PROFILE_SHARE))
+        return Gaussian.calibrate(Sensitivity.of_cell(), Zcdp(self.limit.rho * PROFILE_SHARE))
 
     def details(self) -> tuple[tuple[str, str], ...]:
         if isinstance(self.way, Laplace):

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
     from headcount.releases.run import Progress
 
-# A user is in one cell, so one entry moves, by one.
-ONE_CELL = Sensitivity.of_sum()
 METHOD = "noise on every cell of a histogram of groups per user"
 BOUNDS = "none is needed: a user is in one cell"
 
@@ -33,7 +31,7 @@ def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | None) -> Plan:
     """Plan a profile: cells are public, a user is in one of them, noise goes on all."""
     account = dataset.account
     rules = group_rows(dataset.table, by).rules
-    sensitivity = ONE_CELL.under(account.neighbours)
+    sensitivity = Sensitivity.of_cell(account.neighbours)
     mechanism = Gaussian.calibrate(sensitivity, Zcdp(limit_for(account, spend).rho))
     profile = _Profile(dataset, account, by, mechanism, rules)
     return planned(
