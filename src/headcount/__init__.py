@@ -21,6 +21,8 @@ from headcount.errors import (
 from headcount.privacy.budget import Budget
 from headcount.releases.open import open  # noqa: A004
 from headcount.tables.by import bins, truncate
+from headcount.tables.csv import Csv
+from headcount.tables.public import public
 from headcount.version import __version__
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "BudgetError",
+    "Csv",
     "EngineError",
     "HeadcountError",
     "KeyReusedError",
@@ -41,6 +44,7 @@ __all__ = [
     "__version__",
     "bins",
     "open",
+    "public",
     "truncate",
 ]
 

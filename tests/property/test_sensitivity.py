@@ -29,6 +29,7 @@ from headcount.contributions.kept_rows import sample_rows
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.neighbours import Neighbours
 from headcount.tables import UserTable, open_table
+from headcount.tables.files import ROWS
 
 KEY = b"a key of sixteen bytes or more"
 GROUPS = ["a", "b", "\u00e9", "e\u0301", "", "null", None, *(f"g{index}" for index in range(20))]
@@ -99,7 +100,7 @@ class Compiled:
             [pa.array([row[index] for row in given_rows], pa.string()) for index in (0, 1)],
             schema=SCHEMA,
         )
-        self.connection.con.register("headcount_frame", own)
+        self.connection.con.register(ROWS, own)
         return dict(self.connection.con.execute(self.query).fetchall())
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headcount.contributions.values import CELL, PER_USER, placed
 from headcount.privacy.cells import Edges, Grid, read_grid, read_ranges
 from headcount.tables import UserTable, open_table
+from headcount.tables.files import ROWS
 
 SCHEMA = pa.schema({"user": pa.string(), "x": pa.float64()})
 KEY = bytes(range(32))
@@ -48,7 +49,7 @@ class Compiled:
 
     def counts(self, given_rows: list[Row]) -> np.ndarray:
         own = pa.Table.from_pylist([{"user": u, "x": x} for u, x in given_rows], SCHEMA)
-        self.connection.con.register("headcount_frame", own)
+        self.connection.con.register(ROWS, own)
         counts = np.zeros(self.cells.n_cells, np.int64)
         for cell, n in self.connection.con.execute(self.query).fetchall():
             counts[cell] = n

@@ -34,6 +34,7 @@ def test_public_names_are_these_and_sorted() -> None:
     assert headcount.__all__ == [
         "Budget",
         "BudgetError",
+        "Csv",
         "EngineError",
         "HeadcountError",
         "KeyReusedError",
@@ -46,6 +47,7 @@ def test_public_names_are_these_and_sorted() -> None:
         "__version__",
         "bins",
         "open",
+        "public",
         "truncate",
     ]
     assert all(hasattr(headcount, name) for name in headcount.__all__)

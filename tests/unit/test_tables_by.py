@@ -79,7 +79,7 @@ TABLE = pa.table(
         ("small", r'headcount.bins\("small", width=10\)'),
         ("time", r'headcount.truncate\("time", "day"\)'),
         ("list", "must be text, an integer, a boolean or a date"),
-        ("exact", "must be text, an integer, a boolean or a date"),
+        ("exact", "bins"),
         ("user", "would list them"),
         ("true_total", "rename it"),
         ("nothing", "no column 'nothing'"),

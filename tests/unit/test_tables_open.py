@@ -47,10 +47,8 @@ def sources(folder: Path) -> dict[str, Any]:
         "csv": folder / "a.csv",
         "duckdb file": f"duckdb://{folder}/a.duckdb?table=s.t",
         "arrow": TABLE,
-        "dataset": ds.dataset(TABLE),
         "pandas": pd.DataFrame(TABLE.to_pydict()),
         "polars": pl.from_arrow(TABLE),
-        "lazy polars": pl.from_arrow(TABLE).lazy(),  # type: ignore[union-attr]
         "ibis": backend.table("t"),
         "ibis in memory": backend.table("t").union(ibis.memtable(TABLE)),
     }
@@ -58,13 +56,27 @@ def sources(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    ["path", "glob", "csv", "duckdb file", "arrow", "dataset", "pandas", "polars", "lazy polars",
-     "ibis", "ibis in memory"],
+    ["path", "glob", "csv", "duckdb file", "arrow", "pandas", "polars", "ibis", "ibis in memory"],
 )  # fmt: skip
 def test_every_source_gives_the_same_tally(name: str, tmp_path: Path) -> None:
     table = open_table(sources(tmp_path)[name], user="user")
     assert totals(table) == {"x": 2}
     assert table.columns == {"user": Kind.TEXT, "word": Kind.TEXT}
+
+
+@pytest.mark.parametrize("name", ["dataset", "reader", "lazy polars", "series"])
+def test_what_is_no_table_yet_is_refused_with_the_call_to_write(name: str) -> None:
+    import pandas as pd
+    import polars as pl
+
+    source = {
+        "dataset": ds.dataset(TABLE),
+        "reader": TABLE.to_reader(),
+        "lazy polars": pl.LazyFrame(TABLE.to_pydict()),
+        "series": pd.Series([1]),
+    }[name]
+    with pytest.raises(UsageError, match=r"to_table\(\)|collect\(\)|DataFrame"):
+        open_table(source, user="user")
 
 
 def test_a_repr_is_one_line_without_data() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import headcount as hc
 
@@ -21,9 +21,10 @@ def opened(
     ledger: str | None,
     account: str | None,
     where: str | None,
+    **said: Any,
 ) -> Dataset:
     """The dataset; an account that is not there is opened with the budget, or with this spend."""
-    call = partial(hc.open, source, user=user, ledger=ledger, account=account, where=where)
+    call = partial(hc.open, source, user=user, ledger=ledger, account=account, where=where, **said)
     try:
         return call(budget=None if budget is None else hc.Budget(epsilon=budget, delta=delta))
     except hc.NoAccountError:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+import headcount as hc
+
 Source = Annotated[
     str, typer.Argument(help="Parquet or CSV files, or an address like duckdb://...")
 ]
@@ -34,10 +36,45 @@ AccountBudget = Annotated[
 LedgerPlace = Annotated[str | None, typer.Option(help="The ledger: a file or a Postgres address.")]
 AccountName = Annotated[str | None, typer.Option(help="The dataset's name in the ledger.")]
 Where = Annotated[str | None, typer.Option(help="A public condition, such as \"country = 'SE'\".")]
+Delimiter = Annotated[str, typer.Option(help="CSV: what stands between two fields.")]
+Quote = Annotated[str, typer.Option(help="CSV: what fields are enclosed in; '' if they never are.")]
+Header = Annotated[
+    bool, typer.Option("--header/--no-header", help="CSV: whether the first line holds names.")
+]
+Columns = Annotated[
+    str | None, typer.Option(help="CSV without a header: the columns' names, between commas.")
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option("--type", help="What a CSV or folder column holds: time=timestamp. Repeat it."),
+]
+Memory = Annotated[str | None, typer.Option(help="How much memory DuckDB may use, such as 2GB.")]
+TrustedView = Annotated[
+    str | None,
+    typer.Option(help="Who vouches, and why, that no row of a view depends on two users."),
+]
 Key = Annotated[str | None, typer.Option(help="Repeat a release under its key: no new charge.")]
 Out = Annotated[Path | None, typer.Option(help="Write the rows here: .parquet or .csv.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the rows here: .svg, .png or .html.")]
 OnlyPlan = Annotated[bool, typer.Option("--plan", help="Only show the plan: nothing is spent.")]
+
+
+def csv_of(delimiter: str, quote: str, header: bool, columns: str | None) -> hc.Csv | None:
+    """The dialect, where it is not the default one."""
+    names = None if columns is None else columns.split(",")
+    csv = hc.Csv(
+        "\t" if delimiter == "\\t" else delimiter, quote or None, header=header, columns=names
+    )
+    return None if csv == hc.Csv() else csv
+
+
+def types_of(written: list[str] | None) -> dict[str, str]:
+    """Types as a shell writes them: ``time=timestamp``."""
+    pairs = [text.rpartition("=") for text in written or []]
+    for name, equals, kind in pairs:
+        if not (name and equals):
+            raise hc.UsageError(f"--type must be like time=timestamp, not {kind!r}.")
+    return {name: kind for name, _, kind in pairs}
 
 
 def listed(groups: Path | None) -> list[str] | None:

@@ -20,11 +20,21 @@ LAST: dict[str, tuple[Any, Any]] = {
     "ledger": (option.LedgerPlace, None),
     "account": (option.AccountName, None),
     "where": (option.Where, None),
+    "delimiter": (option.Delimiter, ","),
+    "quote": (option.Quote, '"'),
+    "header": (option.Header, True),
+    "columns": (option.Columns, None),
+    "types": (option.Types, None),
+    "memory": (option.Memory, None),
+    "trusted_view": (option.TrustedView, None),
     "key": (option.Key, None),
     "out": (option.Out, None),
     "plot": (option.Plot, None),
     "plan": (option.OnlyPlan, False),
 }
+
+
+CSV = ("delimiter", "quote", "header", "columns")
 
 
 def verb(make: Callable[..., Plan], *, epsilon: str = "1") -> Callable[..., None]:
@@ -47,7 +57,10 @@ def verb(make: Callable[..., Plan], *, epsilon: str = "1") -> Callable[..., None
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
         data = opened(
             *(said[name] for name in ("source", "user", "epsilon", "delta", "budget")),
-            **{name: said[name] for name in ("ledger", "account", "where")},
+            **{name: said[name] for name in ("ledger", "account", "where", "memory")},
+            csv=option.csv_of(*(said[name] for name in CSV)),
+            types=option.types_of(said["types"]),
+            trusted_view=said["trusted_view"],
         )
         planned = make(data, hc.Budget(epsilon=said["epsilon"]), **given)
         release_and_show(

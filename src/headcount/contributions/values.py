@@ -17,7 +17,7 @@ from headcount.privacy.cells import Edges, Grid
 from headcount.tables import UserTable
 from headcount.tables.engine import cast_always, double
 from headcount.tables.kinds import Kind
-from headcount.tables.rules import NUMBER_KINDS
+from headcount.tables.rules import NUMBER_KINDS, as_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,8 @@ def placed(table: UserTable, of: str | None, per_user: str, cells: Grid | Edges,
         sizes = rows.group_by(**{USER: rows[table.user]}).agg(**{VALUE: rows.count()})
         users = sizes.select(USER, **{CELL: _cell(sizes[VALUE].cast("float64"), cells)})
     else:
-        values = rows.select(**{USER: rows[table.user], VALUE: _finite(rows[of])})
+        number = as_number(table.engine, rows[of], table.columns[of])
+        values = rows.select(**{USER: rows[table.user], VALUE: _finite(number)})
         values = values.filter(values[VALUE].notnull())
         if per_user in ("sum", "mean"):
             users = _added(values, cells, mean=per_user == "mean")
@@ -111,11 +112,10 @@ def placed(table: UserTable, of: str | None, per_user: str, cells: Grid | Edges,
     return users.filter((users[CELL] >= 0) & (users[CELL] < cells.n_cells))
 
 
-def _finite(value: Any) -> Any:
-    """The value as a double, or missing; NaN compares above every number, or not at all."""
+def _finite(x: Any) -> Any:
+    """The value, or missing; NaN compares above every number, or not at all."""
     import ibis
 
-    x = value.cast("float64")
     return ibis.cases(((x >= double(-LARGEST)) & (x <= double(LARGEST)), x))
 
 

@@ -119,6 +119,15 @@ def _unit(account: Account, entries: Sequence[Entry], sources: Sequence[str]) ->
             f"differ by {account.neighbours.sentence}; {relation}."
         ),
     ]
+    vouched = sorted({e.about["trusted_view"] for e in entries if "trusted_view" in e.about})
+    if vouched:
+        blocks += [
+            Paragraph(
+                "Some releases counted views. That no row of them depends on two users was not "
+                "checked; these vouch for it:"
+            ),
+            Items(vouched),
+        ]
     if sources:
         blocks += [Paragraph("Data that this account covers:"), Items(sources)]
     return blocks

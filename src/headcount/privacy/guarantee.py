@@ -22,9 +22,17 @@ class Guarantee:
     spend: Zcdp
     epsilon: Fraction
     delta: Fraction
+    vouched: str | None = None
+    """Who vouches that no row of the view that was counted depends on two users."""
 
     def __str__(self) -> str:
-        return (
+        promise = (
             f"epsilon {float(self.epsilon):.4g} at delta {float(self.delta):.3g} for {self.unit}, "
             f"under {self.neighbours.sentence}"
+        )
+        if self.vouched is None:
+            return promise
+        return (
+            f"{promise}; only if no row of the view depends on two users, which is not checked "
+            f"but vouched for: {self.vouched}"
         )

@@ -98,6 +98,7 @@ def planned(
             ("by", spelled),
             *arguments,
             ("where", dataset.where),
+            *dataset.table.said,
             ("event", to_record(event)),
         ),
     )
@@ -135,6 +136,7 @@ def facts_of(
         spend=spend,
         epsilon=stated_epsilon(spend, delta),
         delta=delta,
+        vouched=dict(dataset.table.said).get("trusted_view"),
     )
     return Facts(
         verb=verb,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
+    from headcount.tables.csv import Csv
 
 
 def default_ledger() -> str | Path:
@@ -41,6 +43,10 @@ def open(  # noqa: A001  hc.open reads as it should
     account: str | None = None,
     where: str | None = None,
     neighbours: str = "add-remove",
+    csv: Csv | None = None,
+    types: Mapping[str, str] | None = None,
+    memory: str | None = None,
+    trusted_view: str | None = None,
 ) -> Dataset:
     """Open a table of events and the account that protects its users.
 
@@ -57,17 +63,26 @@ def open(  # noqa: A001  hc.open reads as it should
     where:   a public condition on the table's own columns, such as ``country = 'SE'``
     neighbours: what must be hard to tell apart: ``"add-remove"`` a user, or ``"replace"`` one by
              another where the number of users is public; fixed when the account is opened
+    csv:     how CSV files are written, where it is not with commas and a header: ``hc.Csv(...)``
+    types:   what columns of CSV files, and those in the names of folders, hold when it is not
+             text: ``{"time": "timestamp", "price": "number"}``. A cell that is none is missing
+    memory:  how much memory DuckDB may use, such as ``"2GB"``; the rest goes to a private folder
+             in ``HEADCOUNT_TMP``, or where the system keeps temporary files
+    trusted_view: who vouches, and why, that no row of a view depends on two users. It goes into
+             the ledger and into what the release promises
     """
     from headcount.ledger.ledger import Ledger
     from headcount.releases.dataset import Dataset
     from headcount.tables.address import is_address
+    from headcount.tables.source import Options
     from headcount.tables.user_table import open_table
 
     relation = _relation(neighbours)
     named = isinstance(source, str | Path)
     if account is None and not named:
         raise _nameless()
-    table = open_table(source, user=user, where=where)
+    options = Options(csv, types or {}, memory, trusted_view)
+    table = open_table(source, user=user, where=where, options=options)
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or default_ledger())
     if named and account is None:
         account = book.covering(lineage(source))

@@ -2,40 +2,121 @@
 
 from __future__ import annotations
 
+import re
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from headcount.tables.engine import builtin, cast_always, cast_batches, withheld
+from headcount.errors import UsageError
+from headcount.tables.duckdb_schema import collated, view_text
+from headcount.tables.engine import (
+    MAX_TEXT_BYTES,
+    builtin,
+    cast_always,
+    cast_batches,
+    through_text,
+    withheld,
+)
 from headcount.tables.kinds import Kind, kinds_of
+from headcount.tables.scratch import Scratch
+from headcount.tables.view_sql import check_view
+from headcount.tables.views import check_expression
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_PER_BATCH = 65_536
+FIRST_MOMENT, LAST_MOMENT = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+
+
+def own_duckdb(path: str | None, scratch: Scratch, memory: str | None) -> Any:
+    """A connection of our own; what does not fit in memory goes to the private folder."""
+    import ibis
+
+    connection = ibis.duckdb.connect(path, read_only=True) if path else ibis.duckdb.connect()
+    settings = {"temp_directory": str(scratch.path), "autoinstall_known_extensions": "false"}
+    if memory is not None:
+        settings["memory_limit"] = _checked(memory)
+    connection.con.execute("set enable_progress_bar = false")
+    for name, value in settings.items():
+        spelled = value.replace("'", "''")
+        connection.con.execute(f"set {name} = '{spelled}'")
+    return connection
+
+
+def _checked(memory: object) -> str:
+    if not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
+        raise UsageError(
+            f"memory must be a size such as '2GB' or '500MB', not {memory!r}. "
+            "Nothing was read and nothing was charged."
+        )
+    return memory
 
 
 class DuckDBEngine:
-    """Runs plans on one DuckDB connection, one stream at a time."""
+    """Runs plans on one DuckDB connection, one stream at a time.
+
+    mend:  puts a sound copy in the place of files that cannot be read to their end. A query has
+           the same answer on both wherever the files can be read, and one that fails has given
+           none yet: whatever it reads is summed up before its first row leaves.
+    """
 
     name = "duckdb"
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(
+        self,
+        connection: Any,
+        scratch: Scratch | None = None,
+        mend: Callable[[], None] | None = None,
+    ) -> None:
         self.connection = connection
+        self.scratch = scratch
+        self._mend = mend
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
-        """What each column holds; text under a collation is told apart by its schema."""
-        return _without_collated(self.connection, expr, kinds_of(expr))
+        """What each column holds; text under a collation is told apart by the compiled query."""
+        kinds = kinds_of(expr)
+        folded = collated(self.connection, expr)
+        return {
+            name: Kind.FOLDED_TEXT if kind is Kind.TEXT and name in folded else kind
+            for name, kind in kinds.items()
+        }
+
+    def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
+        """Refuse what mixes users, in the expression and in the views that it reads."""
+
+        def text_of(table: Any) -> str | None:
+            return view_text(
+                self.connection, table.name, ".".join(filter(None, (table.catalog, table.db)))
+            )
+
+        def check_leaf(op: Any, column: str | None) -> None:
+            if type(op).__name__ == "DatabaseTable":
+                text = view_text(self.connection, op.name, op.namespace.database)
+                if text is not None:
+                    check_view(text, "duckdb", column, text_of, trusted=trusted)
+
+        check_expression(expr, user, check_leaf, trusted=trusted)
+
+    def _run(self, query: str) -> Any:
+        try:
+            return self.connection.con.execute(query)
+        except Exception:
+            if self._mend is None:
+                raise
+        mend, self._mend = self._mend, None
+        mend()
+        return self.connection.con.execute(query)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query through DuckDB's own record batch reader."""
         with withheld():
             connection = self.connection
             connection._register_in_memory_tables(expr)
-            result = connection.con.execute(connection.compile(expr))
+            result = self._run(connection.compile(expr))
             # Older releases know the reader only by its older name.
             open_reader = getattr(result, "to_arrow_reader", None) or result.fetch_record_batch
             yield from cast_batches(iter(open_reader(ROWS_PER_BATCH)), schema)
@@ -51,9 +132,7 @@ class DuckDBEngine:
     def keep(self, expr: Any, name: str) -> None:
         """A temporary table of the connection."""
         self.connection._register_in_memory_tables(expr)
-        self.connection.con.execute(
-            f"create temporary table {name} as {self.connection.compile(expr)}"
-        )
+        self._run(f"create temporary table {name} as {self.connection.compile(expr)}")
 
     def drop(self, name: str) -> None:
         """Forget it."""
@@ -76,6 +155,10 @@ class DuckDBEngine:
 
         return ibis.literal(limit, "int64")
 
+    def readable(self, text: Any) -> Any:
+        """DuckDB keeps no text that is not UTF-8."""
+        return builtin("strlen", ("string",), "int64")(text) <= MAX_TEXT_BYTES
+
     def nfc(self, text: Any) -> Any:
         """Normal form C; text that is plain ASCII passes through untouched."""
         return builtin("nfc_normalize", ("string",), "string")(text)
@@ -88,8 +171,32 @@ class DuckDBEngine:
         """The clock in UTC, whatever the session's own zone."""
         import ibis
 
+        first, last = (
+            cast_always(ibis.literal(f"{moment}+00"), "timestamp('UTC')")
+            for moment in (FIRST_MOMENT, LAST_MOMENT)
+        )
         shown = builtin("timezone", ("string", "timestamp('UTC')"), "timestamp")
-        return shown(ibis.literal("UTC"), time)
+        return ibis.cases((time.between(first, last), shown(ibis.literal("UTC"), time)))
+
+    def clock(self, time: Any) -> Any:
+        """Times in seconds, milliseconds or nanoseconds, compared in their own unit first."""
+        import ibis
+
+        scale = time.type().scale
+        if scale == 9:
+            count = builtin("epoch_ns", ("timestamp(9)",), "int64")(time)
+            whole = builtin("divide", ("int64", "int64"), "int64")(count, ibis.literal(1_000))
+            below = ibis.cases((count % 1_000 < 0, 1), else_=0)
+            return builtin("make_timestamp", ("int64",), "timestamp")(whole - below)
+        if scale in (0, 3):
+            ends = (FIRST_MOMENT, "9999-12-31 23:59:59" + (".999" if scale else ""))
+            first, last = (cast_always(ibis.literal(end), f"timestamp({scale})") for end in ends)
+            return ibis.cases((time.between(first, last), cast_always(time, "timestamp(6)")))
+        return time
+
+    def as_double(self, decimal: Any) -> Any:
+        """Every decimal of DuckDB is within the doubles."""
+        return through_text(decimal)
 
     def moment(self, time: datetime) -> Any:
         """A constant time without a zone."""
@@ -109,14 +216,3 @@ class DuckDBEngine:
 def _forget(connection: Any, name: str) -> None:
     with suppress(Exception):
         connection.unregister(name)
-
-
-def _without_collated(connection: Any, expr: Any, kinds: dict[str, Kind]) -> dict[str, Kind]:
-    """Mark text as folded when any table in the database was declared with a collation."""
-    declared = connection.con.execute(
-        "select count(*) from duckdb_tables() where sql ilike '% collate %'"
-    ).fetchone()[0]
-    default = connection.con.execute("select current_setting('default_collation')").fetchone()[0]
-    if not declared and default.lower() in ("", "binary", "c", "posix"):
-        return kinds
-    return {name: Kind.FOLDED_TEXT if kind is Kind.TEXT else kind for name, kind in kinds.items()}

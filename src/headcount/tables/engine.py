@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from headcount.tables.kinds import Kind
 
 
+MAX_TEXT_BYTES = 1 << 20
+
+
 class Engine(Protocol):
     """One database that can run a plan. Values passed in and out are Ibis expressions."""
 
@@ -31,6 +34,10 @@ class Engine(Protocol):
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds, asked of the schema only. Reads no row."""
+        ...
+
+    def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
+        """Refuse an expression or a view whose rows are not each a function of one record."""
         ...
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -61,6 +68,10 @@ class Engine(Protocol):
         """A constant below 2**60 that values of ``hash_order`` can be compared with."""
         ...
 
+    def readable(self, text: Any) -> Any:
+        """Whether a text is UTF-8 of at most ``MAX_TEXT_BYTES``; any other counts as missing."""
+        ...
+
     def nfc(self, text: Any) -> Any:
         """A text in Unicode normal form C, so that one visible word is one group."""
         ...
@@ -70,7 +81,18 @@ class Engine(Protocol):
         ...
 
     def in_utc(self, time: Any) -> Any:
-        """A time with a zone, as the clock in UTC showed it, without a zone."""
+        """A time with a zone, as the clock in UTC showed it, without a zone.
+
+        Missing outside the years 1 to 9999.
+        """
+        ...
+
+    def clock(self, time: Any) -> Any:
+        """A time without a zone in microseconds, rounded down; missing where that overflows."""
+        ...
+
+    def as_double(self, decimal: Any) -> Any:
+        """The double nearest to a decimal number; missing where there is none."""
         ...
 
     def moment(self, time: datetime) -> Any:
@@ -123,6 +145,11 @@ def double(value: float | int) -> Any:
     import ibis
 
     return cast_always(ibis.literal(value), "float64")
+
+
+def through_text(decimal: Any) -> Any:
+    """The double nearest to a decimal: all engines read a text to the nearest one."""
+    return cast_always(cast_always(decimal, "string"), "float64")
 
 
 def cast_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

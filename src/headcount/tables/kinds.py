@@ -22,10 +22,6 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-MAX_DECIMAL_DIGITS = 15
-"""Decimals of more digits do not fit a double, and engines round them differently."""
-
-
 def kind_of(dtype: Any) -> Kind:
     """The kind of an Ibis type."""
     if dtype.is_boolean():
@@ -36,8 +32,7 @@ def kind_of(dtype: Any) -> Kind:
     if dtype.is_floating():
         return Kind.FLOAT
     if dtype.is_decimal():
-        fits = dtype.precision is not None and dtype.precision <= MAX_DECIMAL_DIGITS
-        return Kind.DECIMAL if fits else Kind.OTHER
+        return Kind.DECIMAL
     if dtype.is_uuid():
         return Kind.UUID
     if dtype.is_json():

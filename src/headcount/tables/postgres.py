@@ -8,8 +8,20 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
-from headcount.tables.engine import builtin, cast_always, cast_batches, require, withheld
+from headcount.tables.engine import (
+    MAX_TEXT_BYTES,
+    builtin,
+    cast_always,
+    cast_batches,
+    double,
+    require,
+    through_text,
+    withheld,
+)
 from headcount.tables.kinds import Kind, kinds_of
+from headcount.tables.postgres_schema import KINDS, check_encoding, quoted, types_of, view_text
+from headcount.tables.view_sql import check_view
+from headcount.tables.views import check_expression
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +38,7 @@ class PostgresEngine:
         from psycopg.conninfo import make_conninfo
 
         self.connection = connection
+        check_encoding(connection)
         info = connection.con.info
         parameters = info.get_parameters()
         if info.password:
@@ -40,14 +53,21 @@ class PostgresEngine:
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds, checked on the connection that will run the query."""
-        kinds = kinds_of(expr)
-        texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
         query = self.connection.compile(expr)
-        collations = ", ".join(
-            f"pg_collation_for((select {_quoted(name)} from ({query}) as q limit 0))"  # noqa: S608
-            for name in texts
-        )
+        known = kinds_of(expr)
         try:
+            types = types_of(self.connection, query)
+            kinds = {
+                name: KINDS[types[name]][1]
+                if types[name] in KINDS and known[name] is not Kind.OTHER
+                else Kind.OTHER
+                for name in known
+            }
+            texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
+            collations = ", ".join(
+                f"pg_collation_for((select {quoted(name)} from ({query}) as q limit 0))"  # noqa: S608
+                for name in texts
+            )
             with self.adbc.cursor() as cursor:
                 cursor.execute(f"select * from ({query}) as q limit 0")  # noqa: S608
                 cursor.fetchall()
@@ -67,6 +87,20 @@ class PostgresEngine:
             if collation is not None and collation.split(".")[-1].strip('"') in folding:
                 kinds[name] = Kind.FOLDED_TEXT
         return kinds
+
+    def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
+        """Refuse what mixes users, in the expression and in the views that it reads."""
+
+        def text_of(table: Any) -> str | None:
+            return view_text(self.connection, table.name, table.db or None)
+
+        def check_leaf(op: Any, column: str | None) -> None:
+            if type(op).__name__ == "DatabaseTable":
+                text = view_text(self.connection, op.name, op.namespace.database)
+                if text is not None:
+                    check_view(text, "postgres", column, text_of, trusted=trusted)
+
+        check_expression(expr, user, check_leaf, trusted=trusted)
 
     @staticmethod
     def _row(cursor: Any, query: str) -> Any:
@@ -129,6 +163,10 @@ class PostgresEngine:
 
         return self.sort_key(ibis.literal(f"{limit:015x}"))
 
+    def readable(self, text: Any) -> Any:
+        """A database in UTF-8 keeps no other text."""
+        return builtin("octet_length", ("string",), "int64")(text) <= MAX_TEXT_BYTES
+
     def nfc(self, text: Any) -> Any:
         """Normal form C; plain ASCII is left alone, because normalising is slow here."""
         import ibis
@@ -153,6 +191,24 @@ class PostgresEngine:
         shown = builtin("timezone", ("string", "timestamp('UTC')"), "timestamp")
         return shown(ibis.literal("UTC"), time)
 
+    def clock(self, time: Any) -> Any:
+        """PostgreSQL knows microseconds alone."""
+        return time
+
+    def as_double(self, decimal: Any) -> Any:
+        """A numeric may lie beyond the doubles, be closer to 0 than all of them, or be no number.
+
+        Comparisons are made in numerics, where NaN is above all; a cast would fail.
+        """
+        import ibis
+
+        ends = ("-1e300", "-1e-300", "1e-300", "1e300")
+        far_below, below, above, far_above = (cast_always(ibis.literal(x), "decimal") for x in ends)
+        return ibis.cases(
+            ((decimal > below) & (decimal < above), double(0)),
+            (decimal.between(far_below, far_above), through_text(decimal)),
+        )
+
     def moment(self, time: datetime) -> Any:
         """A constant time without a zone."""
         import ibis
@@ -166,7 +222,3 @@ class PostgresEngine:
         cut = builtin("date_trunc", ("string", "timestamp"), "timestamp")
         start = cut(ibis.literal(to), cast_always(time, "timestamp"))
         return start if to == "hour" else cast_always(start, "date")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -11,7 +11,7 @@ from typing import Any
 
 from headcount.errors import SchemaError
 from headcount.tables.by import Bins, GroupBy, Truncate, column_of
-from headcount.tables.engine import Engine, double
+from headcount.tables.engine import MAX_TEXT_BYTES, Engine, double
 from headcount.tables.kinds import Kind
 
 USER_KINDS = (Kind.INTEGER, Kind.TEXT, Kind.UUID)
@@ -19,13 +19,18 @@ GROUP_KINDS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN, Kind.DATE)
 TIME_KINDS = (Kind.DATE, Kind.TIME, Kind.ZONED_TIME)
 NUMBER_KINDS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 EXACT_INTEGERS = 1 << 53
+LONGEST = f"{MAX_TEXT_BYTES >> 20} MiB"
 
 
 def user_rules(user: str, kind: Kind) -> tuple[str, ...]:
     """The sentences that hold for the user column."""
     dropped = f"Rows without a {user} are dropped."
     if kind is Kind.TEXT:
-        return dropped, f"Two {user} values are one user only if their bytes are equal."
+        return (
+            dropped,
+            f"Two {user} values are one user only if their bytes are equal; a {user} that is not "
+            f"UTF-8 or longer than {LONGEST} counts as missing.",
+        )
     return (dropped,)
 
 
@@ -44,7 +49,10 @@ def group_rule(by: GroupBy, kind: Kind) -> str:
             "that are not finite or lie beyond 2**53 widths are counted as missing."
         )
     if kind is Kind.TEXT:
-        return f"{name} is compared in Unicode normal form C; a missing {name} is its own group."
+        return (
+            f"{name} is compared in Unicode normal form C; a {name} that is not UTF-8 or longer "
+            f"than {LONGEST} counts as missing; a missing {name} is its own group."
+        )
     if kind is Kind.DATE:
         return (
             f"{name} outside the years 1 to 9999 is counted as missing; "
@@ -108,11 +116,11 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
 def group_value(engine: Engine, value: Any, by: GroupBy, kind: Kind) -> Any:
     """The group a row falls in, with the rule of its kind applied."""
     if isinstance(by, Bins):
-        return in_bins(value, by)
+        return in_bins(as_number(engine, value, kind), by)
     if isinstance(by, Truncate):
         return truncated(engine, value, by.to, kind)
     if kind is Kind.TEXT:
-        return engine.nfc(value)
+        return engine.nfc(readable_text(engine, value))
     if kind is Kind.INTEGER:
         return value.cast("int64")
     if kind is Kind.DATE:
@@ -120,29 +128,43 @@ def group_value(engine: Engine, value: Any, by: GroupBy, kind: Kind) -> Any:
     return value
 
 
+def readable_text(engine: Engine, value: Any) -> Any:
+    """The text, or missing where no engine should be asked to take it further."""
+    import ibis
+
+    return ibis.cases((engine.readable(value), value))
+
+
+def as_number(engine: Engine, value: Any, kind: Kind) -> Any:
+    """A number as the double that is nearest to it, the same from every engine."""
+    return engine.as_double(value) if kind is Kind.DECIMAL else value.cast("float64")
+
+
+def clock_time(engine: Engine, value: Any, kind: Kind) -> Any:
+    """A time of the years 1 to 9999 as a clock showed it, the one in UTC where there is a zone."""
+    import ibis
+
+    value = engine.in_utc(value) if kind is Kind.ZONED_TIME else engine.clock(value)
+    first, last = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
+    return ibis.cases((value.between(engine.moment(first), engine.moment(last)), value))
+
+
 def in_calendar_dates(value: Any) -> Any:
     """Dates of the years 1 to 9999; engines disagree on the rest, and some know infinity."""
     import ibis
 
-    inside = (value >= ibis.literal(date(1, 1, 1))) & (value <= ibis.literal(date(9999, 12, 31)))
-    return ibis.cases((inside, value))
+    first, last = ibis.literal(date(1, 1, 1)), ibis.literal(date(9999, 12, 31))
+    return ibis.cases((value.between(first, last), value))
 
 
 def truncated(engine: Engine, value: Any, to: str, kind: Kind) -> Any:
     """The start of the calendar unit, for times of the years 1 to 9999."""
-    import ibis
-
     if kind is Kind.DATE:
-        value = in_calendar_dates(value).cast("timestamp")
-    elif kind is Kind.ZONED_TIME:
-        value = engine.in_utc(value)
-    inside = (value >= engine.moment(datetime(1, 1, 1))) & (
-        value <= engine.moment(datetime(9999, 12, 31, 23, 59, 59))
-    )
-    return engine.truncate(ibis.cases((inside, value)), to)
+        return engine.truncate(in_calendar_dates(value).cast("timestamp"), to)
+    return engine.truncate(clock_time(engine, value, kind), to)
 
 
-def in_bins(value: Any, by: Bins) -> Any:
+def in_bins(x: Any, by: Bins) -> Any:
     """``floor(x / width)`` where it is exact enough to be an integer, missing elsewhere.
 
     The range is checked before the division, because some engines raise an error, not infinity,
@@ -151,7 +173,6 @@ def in_bins(value: Any, by: Bins) -> Any:
     """
     import ibis
 
-    x = value.cast("float64")
     width = double(float(by.width))
     limit = width * double(EXACT_INTEGERS)
     near = double(0)

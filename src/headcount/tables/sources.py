@@ -1,33 +1,43 @@
-"""From what a person has to an engine and an Ibis table on it."""
+"""From what a person has to an engine and an Ibis table on it.
+
+The rows of a table are the union, over its records, of a public function of one record. What
+decides about types, names, refusals and success is said by whoever opens the table, or stands in
+metadata; never in a cell.
+"""
 
 from __future__ import annotations
 
-import glob
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
-from headcount.errors import MissingExtraError, UsageError
+from headcount.errors import UsageError
 from headcount.tables.address import Address, is_address, parse_address
-from headcount.tables.engine import Engine, require
-
-NOTHING = "Nothing was read and nothing was charged."
-FRAME = "headcount_frame"
+from headcount.tables.engine import require
+from headcount.tables.source import NOTHING, Options, Source
 
 
-def find_source(source: object) -> tuple[Engine, Any, str]:
-    """The engine, the table on it, and how to name the source in a sentence."""
+def find_source(source: object, user: str, options: Options) -> Source:
+    """The engine, the table on it, and what is to be said of them."""
     package = type(source).__module__.split(".")[0]
     if isinstance(source, str) and is_address(source):
-        address = parse_address(source)
-        return *_from_address(address), str(address)
+        options.refuse_for("a table in a database", "csv", "types")
+        return _from_address(parse_address(source), options)
     if isinstance(source, str | Path):
-        return *_from_files(str(source)), str(source)
+        from headcount.tables.files import open_files
+
+        options.refuse_for("files", "trusted_view")
+        return open_files(str(source), user, options)
+    options.refuse_for("a table that has types of its own", "csv", "types")
     if package == "ibis":
-        return *_from_ibis(source), "an Ibis table"
+        options.refuse_for("an Ibis table, whose connection has a limit of its own", "memory")
+        return _from_ibis(source)
     if package == "pyspark":
-        return *_from_spark(source), "a Spark data frame"
+        options.refuse_for("Spark, which has limits of its own", "memory")
+        return _from_spark(source)
     if package in ("pyarrow", "pandas", "polars"):
-        return *_from_frame(source, package), f"a {package} table"
+        options.refuse_for("a table in memory", "trusted_view")
+        return _from_frame(source, package, options)
     raise UsageError(
         f"A table cannot be opened from a {type(source).__name__}. Give the path of Parquet or "
         "CSV files, a duckdb:// or postgres:// address, an Arrow, pandas or Polars table, an Ibis "
@@ -35,70 +45,46 @@ def find_source(source: object) -> tuple[Engine, Any, str]:
     )
 
 
-def _new_duckdb(path: str | None = None) -> Any:
-    import ibis
+def _from_address(address: Address, options: Options) -> Source:
+    if address.engine == "postgres":
+        options.refuse_for("PostgreSQL, which has limits of its own", "memory")
+        return _from_postgres(address)
+    from headcount.tables.duckdb import DuckDBEngine, own_duckdb
+    from headcount.tables.duckdb_schema import described, named, table_on
+    from headcount.tables.scratch import Scratch
 
-    connection = ibis.duckdb.connect(path, read_only=True) if path else ibis.duckdb.connect()
-    connection.con.execute("set enable_progress_bar = false")
-    return connection
-
-
-def _from_files(pattern: str) -> tuple[Engine, Any]:
-    from headcount.tables.duckdb import DuckDBEngine
-
-    names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
-    if not all(Path(name).is_file() for name in names):
-        raise UsageError(f"There is no file at {pattern!r}. {NOTHING}")
-    endings = {_ending(name) for name in names}
-    if endings not in ({"parquet"}, {"csv"}):
-        raise UsageError(
-            f"The files at {pattern!r} must all be .parquet or all be .csv (or .csv.gz). {NOTHING}"
-        )
-    connection = _new_duckdb()
+    if not Path(address.database).is_file():
+        raise UsageError(f"There is no DuckDB file at {address.database!r}. {NOTHING}")
+    scratch = Scratch()
     try:
-        if endings == {"parquet"}:
-            table = connection.read_parquet(names, table_name=FRAME)
-        else:
-            # Types guessed from the cells would let one user's rows change the schema.
-            table = connection.read_csv(names, table_name=FRAME, all_varchar=True, header=True)
+        connection = own_duckdb(address.database, scratch, options.memory)
+    except UsageError:
+        raise
     except Exception:
-        kind = "Parquet" if endings == {"parquet"} else "CSV"
         raise UsageError(
-            f"The files at {pattern!r} cannot be read as {kind} with one schema. {NOTHING}"
+            f"{address.database!r} cannot be opened as a DuckDB file; another process may be "
+            f"writing to it. {NOTHING}"
         ) from None
-    return DuckDBEngine(connection), table
-
-
-def _ending(name: str) -> str:
-    path = Path(name.lower())
-    return "csv" if path.name.endswith((".csv", ".csv.gz")) else path.suffix.lstrip(".")
-
-
-def _from_address(address: Address) -> tuple[Engine, Any]:
-    engine: Engine
-    if address.engine == "duckdb":
-        from headcount.tables.duckdb import DuckDBEngine
-
-        if not Path(address.database).is_file():
-            raise UsageError(f"There is no DuckDB file at {address.database!r}. {NOTHING}")
-        try:
-            connection = _new_duckdb(address.database)
-        except Exception:
-            raise UsageError(
-                f"{address.database!r} cannot be opened as a DuckDB file; another process may be "
-                f"writing to it. {NOTHING}"
-            ) from None
-        engine = DuckDBEngine(connection)
-    else:
-        connection = _connect_postgres(address)
-        from headcount.tables.postgres import PostgresEngine
-
-        engine = PostgresEngine(connection)
     try:
-        table = connection.table(address.table, database=address.schema)
+        types = described(connection, named(address.table, address.schema))
     except Exception:
         raise UsageError(f"There is no table to read at {address}. {NOTHING}") from None
-    return engine, table
+    table, others = table_on(connection, address.table, types, address.schema)
+    engine = DuckDBEngine(connection, scratch)
+    return Source(engine, table, str(address), others, is_view=True)
+
+
+def _from_postgres(address: Address) -> Source:
+    connection = _connect_postgres(address)
+    from headcount.tables.postgres import PostgresEngine
+    from headcount.tables.postgres_schema import table_on
+
+    engine = PostgresEngine(connection)
+    try:
+        table, others = table_on(connection, address.table, address.schema)
+    except Exception:
+        raise UsageError(f"There is no table to read at {address}. {NOTHING}") from None
+    return Source(engine, table, str(address), others, is_view=True)
 
 
 def _connect_postgres(address: Address) -> Any:
@@ -115,59 +101,74 @@ def _connect_postgres(address: Address) -> Any:
         ) from None
 
 
-def _from_frame(source: Any, package: str) -> tuple[Engine, Any]:
+def _from_frame(frame: Any, package: str, options: Options) -> Source:
     """A frame in memory, read in place: pandas and Polars share their buffers with Arrow."""
-    from headcount.tables.duckdb import DuckDBEngine
+    from headcount.tables.duckdb import DuckDBEngine, own_duckdb
+    from headcount.tables.duckdb_schema import described, table_on
+    from headcount.tables.files import ROWS, check_names
+    from headcount.tables.frames import frame_table
+    from headcount.tables.scratch import Scratch
 
-    try:
-        if package == "pandas":
-            import pyarrow as pa
-
-            source = pa.Table.from_pandas(source, preserve_index=False)
-        elif package == "polars":
-            source = (source.collect() if hasattr(source, "collect") else source).to_arrow()
-        connection = _new_duckdb()
-        connection.con.register(FRAME, source)
-        return DuckDBEngine(connection), connection.table(FRAME)
-    except MissingExtraError:
-        raise
-    except Exception:
-        raise UsageError(
-            f"This {package} table has a column that cannot be read as one type. {NOTHING}"
-        ) from None
+    table, others = frame_table(frame, package)
+    check_names(table.column_names, others, f"this {package} table")
+    scratch = Scratch()
+    connection = own_duckdb(None, scratch, options.memory)
+    connection.con.register(ROWS, table)
+    known, more = table_on(connection, ROWS, described(connection, ROWS))
+    engine = DuckDBEngine(connection, scratch)
+    return Source(engine, known, f"a {package} table", (*others, *more))
 
 
-def _from_ibis(table: Any) -> tuple[Engine, Any]:
+def _from_ibis(table: Any) -> Source:
     if not hasattr(table, "schema"):
         raise UsageError(f"An Ibis value is not a table; give a table expression. {NOTHING}")
     try:
         connection = table.get_backend()
     except Exception:
         raise UsageError(f"The Ibis table is not bound to one connection. {NOTHING}") from None
+    engine: Any
     if connection.name == "duckdb":
         from headcount.tables.duckdb import DuckDBEngine
 
-        return DuckDBEngine(connection), table
-    if connection.name == "postgres":
+        engine = DuckDBEngine(connection)
+    elif connection.name == "postgres":
         from headcount.tables.postgres import PostgresEngine
 
-        return PostgresEngine(connection), table
-    if connection.name == "pyspark":
+        engine = PostgresEngine(connection)
+    elif connection.name == "pyspark":
         from headcount.tables.spark import SparkEngine
 
-        return SparkEngine(connection), table
-    raise UsageError(
-        f"headcount runs on DuckDB, PostgreSQL and Spark, not on {connection.name}. {NOTHING}"
-    )
+        engine = SparkEngine(connection)
+    else:
+        raise UsageError(
+            f"headcount runs on DuckDB, PostgreSQL and Spark, not on {connection.name}. {NOTHING}"
+        )
+    return Source(engine, _with_sound_memory(table), "an Ibis table", is_view=True)
 
 
-def _from_spark(frame: Any) -> tuple[Engine, Any]:
-    from secrets import token_hex
+def _with_sound_memory(table: Any) -> Any:
+    """The expression with its tables in memory made sound, before an engine scans them."""
+    import ibis
+    import ibis.expr.operations as ops
 
+    from headcount.tables.sound import sound
+
+    mended = {}
+    for op in table.op().find(ops.InMemoryTable):
+        rows = op.data.to_pyarrow(op.schema)
+        kept, _ = sound(rows)
+        for name in kept.column_names:
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, name, kept[name].cast(rows.schema.field(place).type))
+        mended[op] = ibis.memtable(rows, schema=op.schema).op()
+    return table.op().replace(mended).to_expr() if mended else table
+
+
+def _from_spark(frame: Any) -> Source:
     require("ibis", "spark", "Reading a Spark data frame")
     import ibis
 
-    from headcount.tables.spark import SparkEngine
+    from headcount.tables.spark import SparkEngine, countable
 
     if not hasattr(frame, "createOrReplaceTempView"):
         raise UsageError(f"Give a Spark data frame, not a {type(frame).__name__}. {NOTHING}")
@@ -178,6 +179,8 @@ def _from_spark(frame: Any) -> tuple[Engine, Any]:
     connection = ibis.pyspark.connect(session)
     for name, value in before.items():
         session.conf.set(name, value)
+    rows, others = countable(frame)
     view = f"headcount_{token_hex(8)}"
-    frame.createOrReplaceTempView(view)
-    return SparkEngine(connection), connection.table(view)
+    rows.createOrReplaceTempView(view)
+    table = connection.table(view)
+    return Source(SparkEngine(connection), table, "a Spark data frame", others, is_view=True)

@@ -8,8 +8,17 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
-from headcount.tables.engine import builtin, cast_always, cast_batches, withheld
+from headcount.tables.engine import (
+    MAX_TEXT_BYTES,
+    builtin,
+    cast_always,
+    cast_batches,
+    through_text,
+    withheld,
+)
 from headcount.tables.kinds import Kind, kinds_of
+from headcount.tables.spark_plan import check_plan
+from headcount.tables.views import check_expression
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +55,17 @@ class SparkEngine:
             elif getattr(field.dataType, "collation", BY_BYTES) != BY_BYTES:
                 kinds[field.name] = Kind.FOLDED_TEXT
         return kinds
+
+    def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
+        """Refuse what mixes users, in the expression and in how its tables were made."""
+
+        def check_leaf(op: Any, column: str | None) -> None:
+            if type(op).__name__ == "DatabaseTable":
+                place = ".".join(f"`{part}`" for part in (*_namespace(op), op.name))
+                plan = self.session.table(place)._jdf.queryExecution().analyzed()
+                check_plan(plan, column, trusted=trusted)
+
+        check_expression(expr, user, check_leaf, trusted=trusted)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query and collect it as Arrow; ``toArrow`` keeps the order of the query."""
@@ -90,6 +110,11 @@ class SparkEngine:
 
         return ibis.literal(limit, "int64")
 
+    def readable(self, text: Any) -> Any:
+        """Spark keeps whatever bytes a file holds as text."""
+        n_bytes = builtin("octet_length", ("string",), "int64")(text)
+        return (n_bytes <= MAX_TEXT_BYTES) & builtin("is_valid_utf8", ("string",), "boolean")(text)
+
     def nfc(self, text: Any) -> Any:
         """Normal form C from the ICU library that Spark ships; plain ASCII is left alone."""
         import ibis
@@ -129,6 +154,14 @@ class SparkEngine:
         inside = ibis.cases((rest.notnull(), cast_always(seconds, "decimal(18, 6)")))
         return start + _interval(0, inside) + _interval(0, fraction)
 
+    def clock(self, time: Any) -> Any:
+        """Spark knows microseconds alone."""
+        return time
+
+    def as_double(self, decimal: Any) -> Any:
+        """Every decimal of Spark is within the doubles."""
+        return through_text(decimal)
+
     def moment(self, time: datetime) -> Any:
         """A constant time without a zone."""
         import ibis
@@ -151,6 +184,34 @@ class SparkEngine:
         return builtin("trunc", ("date", "string"), "date")(day, ibis.literal(to.upper()))
 
 
+def countable(frame: Any) -> tuple[Any, tuple[str, ...]]:
+    """The frame with the columns that something can be counted by, and the names of the others."""
+    from pyspark.sql import types
+
+    known = (
+        types.BooleanType,
+        types.IntegralType,
+        types.FloatType,
+        types.DoubleType,
+        types.DecimalType,
+        types.StringType,
+        types.DateType,
+        types.TimestampType,
+        types.TimestampNTZType,
+    )
+    fields = frame.schema.fields
+    names = [field.name for field in fields if isinstance(field.dataType, known)]
+    everything = [field.name for field in fields]
+    if len({name.casefold() for name in everything}) < len(everything):
+        raise UsageError(
+            "Two columns of this Spark data frame have one name, or names that differ only in "
+            "upper and lower case. Rename one of them. Nothing was read and nothing was charged."
+        )
+    quoted = [frame["`" + name.replace("`", "``") + "`"] for name in names]
+    others = tuple(name for name in everything if name not in names)
+    return (frame.select(*quoted) if others else frame), others
+
+
 def _interval(minutes: Any, seconds: Any) -> Any:
     import ibis
 
@@ -159,6 +220,11 @@ def _interval(minutes: Any, seconds: Any) -> Any:
     )
     zero = ibis.literal(0, "int32")
     return make(zero, zero, zero if isinstance(minutes, int) else minutes, seconds)
+
+
+def _namespace(op: Any) -> list[str]:
+    """Where a table is, outermost first."""
+    return [part for part in (op.namespace.catalog, op.namespace.database) if part]
 
 
 def _spark_schema(schema: pa.Schema) -> Any:

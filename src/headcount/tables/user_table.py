@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine
 from headcount.tables.kinds import Kind
 from headcount.tables.rules import check_user, user_rules
+from headcount.tables.source import Options
 from headcount.tables.sources import find_source
 from headcount.tables.where import parse_where
 
@@ -25,6 +26,9 @@ class UserTable:
     source: str
     where: str | None = None
     rules: tuple[str, ...] = field(default=())
+    lists_columns: bool = True
+    said: tuple[tuple[str, str], ...] = ()
+    """What whoever opened it said of how it is read, spelled for the request."""
 
     def __repr__(self) -> str:
         chosen = f" where {self.where}" if self.where else ""
@@ -36,35 +40,58 @@ class UserTable:
     def kind(self, column: str) -> Kind:
         """What a column holds, or a refusal that lists the columns there are."""
         if column not in self.columns:
-            raise SchemaError(missing(column, self.columns))
+            raise SchemaError(missing(column, self.columns if self.lists_columns else ()))
         return self.columns[column]
 
 
-def open_table(source: object, *, user: str, where: str | None = None) -> UserTable:
+def open_table(
+    source: object, *, user: str, where: str | None = None, options: Options | None = None
+) -> UserTable:
     """Open a table for counting, without reading a row.
 
     ``source`` is the path or glob of Parquet or CSV files, a ``duckdb://`` or ``postgres://``
     address that ends in ``?table=name``, an Arrow, pandas or Polars table, an Ibis table, or a
-    Spark data frame. Columns of CSV files are text.
+    Spark data frame. Columns of CSV files are text unless their types are declared.
     """
-    engine, expr, name = find_source(source)
-    columns = engine.kinds(expr)
+    options = options or Options()
+    opened = find_source(source, user, options)
+    engine, expr = opened.engine, opened.expr
+    columns = {**engine.kinds(expr), **dict.fromkeys(opened.others, Kind.OTHER)}
     if user not in columns:
-        raise SchemaError(missing(user, columns))
+        raise SchemaError(missing(user, columns if opened.lists_columns else ()))
     check_user(user, columns[user])
-    rules = user_rules(user, columns[user])
+    if opened.is_view:
+        engine.check_rows(expr, user, trusted=options.trusted_view is not None)
     rows = expr.filter(expr[user].notnull())
+    if columns[user] is Kind.TEXT:
+        rows = rows.filter(engine.readable(rows[user]))
+    rules = (*opened.rules, *user_rules(user, columns[user]))
+    if options.trusted_view is not None:
+        rules += (f"That no row of the view depends on two users: {options.trusted_view}.",)
     if where is not None:
         if not where.strip():
             raise UsageError("The where clause is empty; leave it out. Nothing was charged.")
         rows = rows.filter(parse_where(where, rows, columns, engine))
         rules += (f"Only rows where {where} take part.",)
-    return UserTable(user, rows, engine, columns, name, where, rules)
-
-
-def missing(column: str, columns: Mapping[str, Kind]) -> str:
-    """The refusal for a column that is not there."""
-    return (
-        f"The table has no column {column!r}. Its columns are {', '.join(columns)}. "
-        "Nothing was read and nothing was charged."
+    return UserTable(
+        user,
+        rows,
+        engine,
+        columns,
+        opened.name,
+        where,
+        rules,
+        opened.lists_columns,
+        options.spelled(),
     )
+
+
+def missing(column: str, columns: Collection[str]) -> str:
+    """The refusal for a column that is not there; it lists those that are, where that is public."""
+    there = (
+        f"Its columns are {', '.join(columns)}."
+        if columns
+        else "Its columns are named in the first line of the file, which is not repeated here "
+        "because it holds a record if there is no header; then say so: header=False."
+    )
+    return f"The table has no column {column!r}. {there} Nothing was read and nothing was charged."

@@ -17,6 +17,7 @@ from uuid import UUID
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine, double
 from headcount.tables.kinds import Kind
+from headcount.tables.rules import as_number, clock_time, in_calendar_dates, readable_text
 
 ALLOWED = (
     "A where clause may compare the table's own columns with constants (=, <>, <, <=, >, >=, in, "
@@ -67,7 +68,7 @@ class _Reader:
             low = self.comparison("GTE", tree.this, tree.args["low"])
             return low & self.comparison("LTE", tree.this, tree.args["high"])
         if name == "Is" and type(tree.expression).__name__ == "Null":
-            return self.expr[self.column(tree.this)].isnull()
+            return self.value(self.column(tree.this)).isnull()
         raise UsageError(f"The where clause uses something that is not allowed. {ALLOWED}")
 
     def comparison(self, name: str, left: Any, right: Any) -> Any:
@@ -95,10 +96,15 @@ class _Reader:
         return name
 
     def value(self, column: str) -> Any:
+        """The column under the rule of its kind, so that what is missing there is missing here."""
         value, kind = self.expr[column], self.kinds[column]
-        if kind is Kind.ZONED_TIME:
-            return self.engine.in_utc(value)
-        return value.cast("float64") if kind in (Kind.FLOAT, Kind.DECIMAL) else value
+        if kind in (Kind.TIME, Kind.ZONED_TIME):
+            return clock_time(self.engine, value, kind)
+        if kind in (Kind.FLOAT, Kind.DECIMAL):
+            return as_number(self.engine, value, kind)
+        if kind is Kind.DATE:
+            return in_calendar_dates(value)
+        return readable_text(self.engine, value) if kind is Kind.TEXT else value
 
     def constant(self, column: str, tree: Any) -> Any:
         """The constant, in the column's own kind."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from headcount.trials.trial import Trial
 
 MECHANISMS = (
+    "reading",
     "discrete_laplace",
     "discrete_gaussian",
     "selection",
