@@ -78,8 +78,12 @@ audit-repeat passes="20":
 test-e2e *args:
     {{ bin }}/pytest -q tests/e2e {{ args }}
 
+# The law of reading: files and frames with and without one record, and damaged files
+test-reading *args:
+    {{ bin }}/pytest -q -n 2 tests/reading {{ args }}
+
 # Every test there is: first what shares nothing, then what starts servers and processes of its own
-test-all: test test-statistical
+test-all: test test-statistical test-reading
     {{ bin }}/pytest -q tests/engines tests/service tests/e2e
 
 # The sensitivity property on 10,000 random tables
@@ -92,6 +96,15 @@ test-python version:
     uv pip sync --quiet --python .venvs/py{{ version }} --require-hashes requirements/dev.lock
     uv pip install --quiet --python .venvs/py{{ version }} --no-deps --editable .
     .venvs/py{{ version }}/bin/pytest -q -n 2 tests/unit tests/rules
+
+# The law of reading on 10,000 random CSV files, and on 1,000 tables of every other source
+reading-long:
+    HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_reading.py --timeout 14400
+    HEADCOUNT_RECORDS=1000 {{ bin }}/pytest -q tests/reading/test_law.py tests/engines/test_reading.py --timeout 14400
+
+# Damaged files: refused or counted, never a traceback, a cell, or a charge without a result
+test-damaged files="2000":
+    HEADCOUNT_DAMAGED={{ files }} {{ bin }}/pytest -q tests/reading/test_damaged_files.py --timeout 14400
 
 # What opens when an engine's pin is lifted; allowed to fail
 test-newest:
@@ -131,6 +144,10 @@ bench-frequencies *args:
 # Errors of learned distributions beside the samples' own; last line is JSON
 bench-distribution *args:
     {{ bin }}/python benchmarks/distribution.py {{ args }}
+
+# CSV by our rules beside DuckDB's sniffing reader; last line is JSON
+bench-reading *args:
+    {{ bin }}/python benchmarks/reading.py {{ args }}
 
 # Charges beside a bare durable insert; last line is JSON
 bench-ledger *args:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,3 +18,8 @@ def heads_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["HEADCOUNT_HEADS"]
     else:
         os.environ["HEADCOUNT_HEADS"] = before
+
+
+@pytest.fixture
+def headcount_command() -> str:
+    return str(Path(sys.executable).with_name("headcount"))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,3 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (built,) = folder.glob("*.whl")
     return built
-
-
-@pytest.fixture
-def headcount_command() -> str:
-    return str(Path(sys.executable).with_name("headcount"))

@@ -234,7 +234,15 @@ def tally_table(contributions: BoundedContributions) -> pa.Table:
 
 
 def digest(table: pa.Table) -> str:
-    """SHA-256 of the Arrow IPC bytes, which hold every value, type and name."""
+    """SHA-256 of the Arrow IPC bytes, which hold every value, type and name.
+
+    What lies in the place of a missing value is nobody's, and made anew.
+    """
+    columns = [
+        pa.array(column.to_pylist(), column.type) if column.null_count else column
+        for column in table.columns
+    ]
+    table = pa.table(columns, schema=table.schema)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())

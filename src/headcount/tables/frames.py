@@ -5,6 +5,7 @@ A column's type comes from the frame's own schema. No cell is asked what the oth
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -81,12 +82,14 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, tuple[str, ...]]:
 
 def _objects(column: Any) -> pa.Array:
     """Python objects are text: each cell is a text, is written out as one, or is missing."""
+    import pandas as pd
     import pyarrow as pa
 
-    try:
-        return pa.array(column, pa.string(), from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        return pa.array([_as_text(cell) for cell in column], pa.string())
+    # Only a faster way to the same: Arrow would take bytes for text as well.
+    if pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty"):
+        with suppress(UnicodeEncodeError):
+            return pa.array(column, pa.string(), from_pandas=True)
+    return pa.array([_as_text(cell) for cell in column], pa.string())
 
 
 def _as_text(cell: Any) -> str | None:

@@ -128,6 +128,17 @@ def group_value(engine: Engine, value: Any, by: GroupBy, kind: Kind) -> Any:
     return value
 
 
+def ruled(engine: Engine, value: Any, kind: Kind) -> Any:
+    """A value under the rule of its kind: as it is, or missing where it is beyond the rule."""
+    if kind in (Kind.TIME, Kind.ZONED_TIME):
+        return clock_time(engine, value, kind)
+    if kind in (Kind.FLOAT, Kind.DECIMAL):
+        return as_number(engine, value, kind)
+    if kind is Kind.DATE:
+        return in_calendar_dates(value)
+    return readable_text(engine, value) if kind is Kind.TEXT else value
+
+
 def readable_text(engine: Engine, value: Any) -> Any:
     """The text, or missing where no engine should be asked to take it further."""
     import ibis

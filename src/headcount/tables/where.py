@@ -17,7 +17,7 @@ from uuid import UUID
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine, double
 from headcount.tables.kinds import Kind
-from headcount.tables.rules import as_number, clock_time, in_calendar_dates, readable_text
+from headcount.tables.rules import ruled
 
 ALLOWED = (
     "A where clause may compare the table's own columns with constants (=, <>, <, <=, >, >=, in, "
@@ -97,14 +97,7 @@ class _Reader:
 
     def value(self, column: str) -> Any:
         """The column under the rule of its kind, so that what is missing there is missing here."""
-        value, kind = self.expr[column], self.kinds[column]
-        if kind in (Kind.TIME, Kind.ZONED_TIME):
-            return clock_time(self.engine, value, kind)
-        if kind in (Kind.FLOAT, Kind.DECIMAL):
-            return as_number(self.engine, value, kind)
-        if kind is Kind.DATE:
-            return in_calendar_dates(value)
-        return readable_text(self.engine, value) if kind is Kind.TEXT else value
+        return ruled(self.engine, self.expr[column], self.kinds[column])
 
     def constant(self, column: str, tree: Any) -> Any:
         """The constant, in the column's own kind."""

@@ -22,6 +22,7 @@ from headcount.audit.reading import Read, compare_readings
 from headcount.audit.verdict import Finding
 from headcount.tables import UserTable, open_table
 from headcount.tables.engine import cast_always
+from headcount.tables.rules import ruled
 from headcount.trials.caller import told
 from headcount.trials.reading_mutants import (
     folders_as_numbers,
@@ -178,9 +179,10 @@ if find_spec("pandas"):
 
 
 def rows_read(table: UserTable) -> Counter[tuple[Any, ...]]:
-    """Every row of a table as texts, and how often it is there, summed by the engine."""
+    """Every row of a table under the rules, as texts, and how often it is there."""
     names = sorted(name for name in table.columns if name in table.expr.columns)
-    texts = table.expr.select(**{name: cast_always(table.expr[name], "string") for name in names})
+    values = {n: ruled(table.engine, table.expr[n], table.columns[n]) for n in names}
+    texts = table.expr.select(**{name: cast_always(x, "string") for name, x in values.items()})
     counted = texts.group_by(names).agg(hc_n=cast_always(texts.count(), "int64"))
     schema = pa.schema({**dict.fromkeys(names, pa.string()), "hc_n": pa.int64()})
     found: Counter[tuple[Any, ...]] = Counter()

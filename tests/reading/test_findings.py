@@ -1,4 +1,4 @@
-"""What a hostile reading of 0.1.0 found in front of the noise, R1 to R7 and D10, from bytes on disk.
+"""What a hostile reading of 0.1.0 found before the noise, R1 to R7 and D10, from bytes on disk.
 
 Each test is one finding. What is released is compared at so little noise that it is a count.
 """
