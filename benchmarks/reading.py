@@ -1,4 +1,4 @@
-"""What reading CSV by our rules costs beside DuckDB's own reader, which sniffs how a file is written.
+"""What reading CSV by our rules costs beside DuckDB's own reader, which sniffs a file's dialect.
 
 The same query (distinct users per page) over the same file: once through the table that ``hc.open``
 makes, once through ``read_csv`` with all columns as text. CPU time of the process, in turns in one

@@ -103,7 +103,7 @@ def planned(
         ),
     )
     return Plan(
-        work=Work(request, event, neighbours, read_and_draw),
+        work=Work(request, event, neighbours, read_and_draw, dataset.table.engine.finish),
         ledger=dataset.ledger,
         account=account,
         title=title if spelled is None else f"{title} by {', '.join(spelled)}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ class Work:
     event: Event
     neighbours: Neighbours
     read_and_draw: ReadAndDraw
+    finish: Callable[[], None]
+    """Removes what reading has put on disk."""
 
 
 def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) -> Release:
@@ -82,6 +85,9 @@ def _withholding_engine_errors(work: Work, sequence: int, progress: Progress) ->
         release = work.read_and_draw(secrets.token_bytes(32), sequence, progress)
     except Exception:
         log.warning("entry %d: the engine failed; what it reported is withheld", sequence)
+    finally:
+        with suppress(Exception):
+            work.finish()
     if release is None:
         raise EngineError
     return release

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import IO
+from contextlib import suppress
 
 import numpy as np
 
@@ -25,7 +25,12 @@ class Lines(io.RawIOBase):
     """The well-formed lines of one file, read block by block."""
 
     def __init__(
-        self, raw: IO[bytes], csv: Csv, *, block: int = BLOCK_BYTES, longest: int = MAX_LINE_BYTES
+        self,
+        raw: io.RawIOBase | io.BytesIO,
+        csv: Csv,
+        *,
+        block: int = BLOCK_BYTES,
+        longest: int = MAX_LINE_BYTES,
     ) -> None:
         self._raw, self._csv, self._block, self._longest = raw, csv, block, longest
         # Arrow refuses a file without a byte; an empty line is none of the records.
@@ -70,17 +75,13 @@ class Lines(io.RawIOBase):
             self._rest = rest
             return self.well_formed(lines)
         self._rest += rest
-        if len(self._rest) > self._longest:
+        if len(self._rest) > self._longest + len(BYTE_ORDER_MARK) * self._is_first:
             self._in_long_line, self._rest = True, b""
             self._is_first = self._in_header = False
         return b""
 
     def _read(self) -> bytes:
-        """The next block; what follows a damaged place in a compressed file is not read."""
-        try:
-            raw = self._raw.read(self._block)
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            raw = b""
+        raw = self._raw.read(self._block)
         self._at_end = not raw
         return raw
 
@@ -159,19 +160,36 @@ def open_lines(path: str, csv: Csv) -> Lines:
     return Lines(_raw(path), csv)
 
 
-def _raw(path: str) -> IO[bytes]:
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return open(path, "rb", buffering=0)
+def _raw(path: str) -> io.RawIOBase:
+    return Inflated(path) if path.lower().endswith(".gz") else open(path, "rb", buffering=0)
+
+
+class Inflated(io.RawIOBase):
+    """A compressed file, read up to where it is damaged."""
+
+    def __init__(self, path: str) -> None:
+        self._file = gzip.GzipFile(path, "rb")
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as many as are asked for unless the file ends or is damaged."""
+        parts: list[bytes] = []
+        left = size
+        with suppress(EOFError, gzip.BadGzipFile, zlib.error):
+            while left and (part := self._file.read1(left)):
+                parts.append(part)
+                left -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Close the file beneath."""
+        self._file.close()
+        super().close()
 
 
 def first_line(path: str) -> str | None:
     """The first line of a file that is not empty, or None where it cannot be a header."""
     with _raw(path) as raw:
-        try:
-            start = raw.read(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + 1)
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            return None
+        start = raw.read(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + 1)
     start = start.removeprefix(BYTE_ORDER_MARK).replace(b"\r", END).lstrip(END)
     line, end, _ = start.partition(END)
     if (not end and len(line) > MAX_LINE_BYTES) or not line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from secrets import token_hex
@@ -21,6 +21,7 @@ from headcount.tables.engine import (
     withheld,
 )
 from headcount.tables.kinds import Kind, kinds_of
+from headcount.tables.parquet_files import ParquetFiles
 from headcount.tables.scratch import Scratch
 from headcount.tables.view_sql import check_view
 from headcount.tables.views import check_expression
@@ -59,9 +60,10 @@ def _checked(memory: object) -> str:
 class DuckDBEngine:
     """Runs plans on one DuckDB connection, one stream at a time.
 
-    mend:  puts a sound copy in the place of files that cannot be read to their end. A query has
-           the same answer on both wherever the files can be read, and one that fails has given
-           none yet: whatever it reads is summed up before its first row leaves.
+    files:  the files that are read, if there are any. A sound copy takes their place when a query
+            cannot read them to their end. It has the same answer on both wherever the files can
+            be read, and one that fails has given none yet: whatever it reads is summed up before
+            its first row leaves.
     """
 
     name = "duckdb"
@@ -70,11 +72,11 @@ class DuckDBEngine:
         self,
         connection: Any,
         scratch: Scratch | None = None,
-        mend: Callable[[], None] | None = None,
+        files: ParquetFiles | None = None,
     ) -> None:
         self.connection = connection
         self.scratch = scratch
-        self._mend = mend
+        self._files = files
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds; text under a collation is told apart by the compiled query."""
@@ -105,11 +107,14 @@ class DuckDBEngine:
         try:
             return self.connection.con.execute(query)
         except Exception:
-            if self._mend is None:
+            if self._files is None or not self._files.mend():
                 raise
-        mend, self._mend = self._mend, None
-        mend()
         return self.connection.con.execute(query)
+
+    def finish(self) -> None:
+        """Remove the copy, if there is one."""
+        if self._files is not None:
+            self._files.restore()
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query through DuckDB's own record batch reader."""

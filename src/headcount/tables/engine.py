@@ -56,6 +56,10 @@ class Engine(Protocol):
         """Forget a temporary table."""
         ...
 
+    def finish(self) -> None:
+        """Remove what a release has put on disk; called when it ends, however it ends."""
+        ...
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256 of a text's UTF-8 bytes, as 64 lower-case hex digits."""
         ...

@@ -12,9 +12,9 @@ from headcount.tables.csv import Csv
 from headcount.tables.csv_files import csv_columns, csv_dataset
 from headcount.tables.declared_types import check_types, type_rules, typed
 from headcount.tables.duckdb import DuckDBEngine, own_duckdb
-from headcount.tables.duckdb_schema import described, table_on
+from headcount.tables.duckdb_schema import table_on
 from headcount.tables.folders import folder_columns
-from headcount.tables.parquet_files import check_schemas, files_query, linked, mended_query
+from headcount.tables.parquet_files import ParquetFiles, check_schemas
 from headcount.tables.scratch import Scratch
 from headcount.tables.source import NOTHING, Options, Source
 
@@ -105,21 +105,15 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
     check_types(options.types, folders[0], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
-    query = files_query(linked(paths, folders, scratch), folders[0])
+    files = ParquetFiles(connection, ROWS, paths, folders, scratch)
     try:
-        connection.con.execute(f"create view {ROWS} as {query}")
-        types = described(connection, f"select * from {ROWS}")  # noqa: S608
+        types = files.open()
     except Exception:
         raise UsageError(f"A file at {pattern!r} cannot be read as Parquet. {NOTHING}") from None
-
-    def mend() -> None:
-        copy = mended_query(paths, folders, scratch, types)
-        connection.con.execute(f"create or replace view {ROWS} as {copy}")
-
     wanted = {name: kind for name, kind in types.items() if name not in others}
     table, more = table_on(connection, ROWS, wanted)
     return Source(
-        DuckDBEngine(connection, scratch, mend),
+        DuckDBEngine(connection, scratch, files),
         typed(table, options.types),
         pattern,
         others=(*others, *more),

@@ -9,7 +9,7 @@ changes nothing but the time it takes.
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,63 @@ def _leaves(schema: Any) -> dict[str, tuple[object, ...]]:
     }
 
 
+class ParquetFiles:
+    """A view on a DuckDB connection: of the files, or of a sound copy while a release needs one."""
+
+    def __init__(
+        self,
+        connection: Any,
+        view: str,
+        paths: Sequence[str],
+        folders: Sequence[Mapping[str, str | None]],
+        scratch: Scratch,
+    ) -> None:
+        self._connection, self._view = connection, view
+        self._paths, self._folders, self._scratch = paths, folders, scratch
+        self._query = files_query(linked(paths, folders, scratch), folders[0])
+        self._copies = scratch.path / "mended"
+        self._types: dict[str, str] = {}
+
+    def open(self) -> dict[str, str]:
+        """Make the view; what DuckDB says that its columns hold."""
+        self._show(self._query)
+        rows = self._connection.con.execute(f"describe {self._view}").fetchall()
+        self._types = {name: kind for name, kind, *_ in rows}
+        return self._types
+
+    def mend(self) -> bool:
+        """Put a sound copy in the place of the files; whether that had not been done before."""
+        if self._copies.exists():
+            return False
+        self._show(self._copied())
+        return True
+
+    def restore(self) -> None:
+        """Put the files in their place again, and remove the copy."""
+        if self._copies.exists():
+            self._show(self._query)
+            shutil.rmtree(self._copies)
+
+    def _show(self, query: str) -> None:
+        self._connection.con.execute(f"create or replace view {self._view} as {query}")
+
+    def _copied(self) -> str:
+        """Copy what can be read. Columns keep their types, so nothing else of a query changes."""
+        self._copies.mkdir(mode=0o700)
+        for index, (path, said) in enumerate(zip(self._paths, self._folders, strict=True)):
+            _copy(path, said, self._copies, index)
+        copies = sorted(self._copies.iterdir())
+        held = set(_names(copies[0])) if copies else set()
+        columns = ", ".join(
+            f"{identifier(name) if name in held else 'null'}::{kind} as {identifier(name)}"
+            for name, kind in self._types.items()
+        )
+        if not copies:
+            return f"select {columns} where false"
+        names = ", ".join(quoted_text(str(copy)) for copy in copies)
+        return f"select {columns} from read_parquet([{names}], hive_partitioning=false)"  # noqa: S608
+
+
 def linked(
     paths: Sequence[str], folders: Sequence[Mapping[str, str | None]], scratch: Scratch
 ) -> list[str]:
@@ -92,55 +149,25 @@ def linked(
 def files_query(links: Sequence[str], folders: Mapping[str, str | None]) -> str:
     """The files as they are."""
     names = ", ".join(quoted_text(link) for link in links)
+    spelled = {name: identifier(quote(name, safe="")) for name in folders}
     shown = "".join(
-        f", case when {(spelled := identifier(quote(name, safe='')))}[1] = '{HERE}' "
-        f"then {spelled}[2:] end as {identifier(name)}"
-        for name in folders
+        f", case when {own}[1] = '{HERE}' then {own}[2:] end as {identifier(name)}"
+        for name, own in spelled.items()
     )
-    hidden = ", ".join(identifier(quote(name, safe="")) for name in folders)
-    without = f" exclude ({hidden})" if hidden else ""
+    without = f" exclude ({', '.join(spelled.values())})" if spelled else ""
     return (
         f"select *{without}{shown} from read_parquet([{names}], "  # noqa: S608
         f"hive_partitioning={bool(folders)}, hive_types_autocast=false, union_by_name=false)"
     )
 
 
-def mended_query(
-    paths: Sequence[str],
-    folders: Sequence[Mapping[str, str | None]],
-    scratch: Scratch,
-    types: Mapping[str, str],
-) -> str:
-    """A copy of what can be read, and the query that stands for the files from then on.
-
-    types:  what DuckDB said that the columns hold, so that nothing else of the query changes
-    """
-    import pyarrow as pa
-
-    folder = Path(scratch.path) / "mended"
-    folder.mkdir()
-    for index, (path, said) in enumerate(zip(paths, folders, strict=True)):
-        _copy(path, {name: pa.scalar(v, pa.string()) for name, v in said.items()}, folder, index)
-    copies = sorted(os.fspath(copy) for copy in folder.iterdir())
-    if not copies:
-        columns = ", ".join(f"null::{kind} as {identifier(n)}" for n, kind in types.items())
-        return f"select {columns} where false"
-    held = set(_names(copies[0]))
-    columns = ", ".join(
-        f"{identifier(name) if name in held else 'null'}::{kind} as {identifier(name)}"
-        for name, kind in types.items()
-    )
-    names = ", ".join(quoted_text(copy) for copy in copies)
-    return f"select {columns} from read_parquet([{names}], hive_partitioning=false)"  # noqa: S608
-
-
-def _names(path: str) -> list[str]:
+def _names(path: Path) -> list[str]:
     import pyarrow.parquet as pq
 
     return list(pq.read_schema(path).names)
 
 
-def _copy(path: str, said: Mapping[str, Any], folder: Path, index: int) -> None:
+def _copy(path: str, said: Mapping[str, str | None], folder: Path, index: int) -> None:
     """The row groups of one file that can be read, each a file of its own."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -154,7 +181,8 @@ def _copy(path: str, said: Mapping[str, Any], folder: Path, index: int) -> None:
             except Exception:  # noqa: S112  what a damaged page may hold has no end
                 continue
             for name, value in said.items():
-                rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+                said_of_all = pa.repeat(pa.scalar(value, pa.string()), rows.num_rows)
+                rows = rows.append_column(name, said_of_all)
             pq.write_table(rows, folder / f"{index:08d}-{group:08d}.parquet")
 
 

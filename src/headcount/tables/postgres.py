@@ -146,6 +146,9 @@ class PostgresEngine:
         with self.adbc.cursor() as cursor:
             cursor.execute(f"drop table if exists {name}")
 
+    def finish(self) -> None:
+        """Nothing is kept beside the engine's own temporary tables."""
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256 of the UTF-8 bytes, from PostgreSQL's own functions."""
         import ibis

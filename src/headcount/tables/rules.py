@@ -115,12 +115,14 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
 
 def group_value(engine: Engine, value: Any, by: GroupBy, kind: Kind) -> Any:
     """The group a row falls in, with the rule of its kind applied."""
+    import ibis
+
     if isinstance(by, Bins):
         return in_bins(as_number(engine, value, kind), by)
     if isinstance(by, Truncate):
         return truncated(engine, value, by.to, kind)
     if kind is Kind.TEXT:
-        return engine.nfc(readable_text(engine, value))
+        return ibis.cases((engine.readable(value), engine.nfc(value)))
     if kind is Kind.INTEGER:
         return value.cast("int64")
     if kind is Kind.DATE:

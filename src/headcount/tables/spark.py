@@ -92,6 +92,9 @@ class SparkEngine:
         self.session.catalog.uncacheTable(name)
         self.session.catalog.dropTempView(name)
 
+    def finish(self) -> None:
+        """Nothing is kept beside the engine's own temporary tables."""
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""
         return text.hexdigest("sha256")

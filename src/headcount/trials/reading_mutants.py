@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headcount.tables import csv_files, files, frames
+from headcount.tables import csv_files, files, frames, parquet_files
 from headcount.tables.csv_lines import Lines
 from headcount.tables.duckdb import DuckDBEngine, own_duckdb
 from headcount.tables.scratch import Scratch
@@ -44,7 +44,7 @@ def open_quotes() -> AbstractContextManager[None]:
 def nothing_mended() -> AbstractContextManager[None]:
     """A file is read as it is, or not at all."""
 
-    def bare(connection: Any, scratch: Any = None, _mend: Any = None) -> DuckDBEngine:
+    def bare(connection: Any, scratch: Any = None, _files: Any = None) -> DuckDBEngine:
         return DuckDBEngine(connection, scratch)
 
     return swapped(files, "DuckDBEngine", bare)
@@ -64,8 +64,8 @@ def folders_as_numbers() -> AbstractContextManager[None]:
 
     stack = ExitStack()
     stack.enter_context(swapped(files, "folder_columns", guessed))
-    stack.enter_context(swapped(files, "files_query", query))
-    stack.enter_context(swapped(files, "linked", lambda paths, *_: list(paths)))
+    stack.enter_context(swapped(parquet_files, "files_query", query))
+    stack.enter_context(swapped(parquet_files, "linked", lambda paths, *_: list(paths)))
     return stack  # type: ignore[return-value]
 
 
