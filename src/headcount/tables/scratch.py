@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 
 from headcount.errors import UsageError
 
@@ -30,8 +29,7 @@ class Scratch:
         root = _root()
         with _locked(root):
             _sweep(root)
-            self.path = root / token_hex(8)
-            self.path.mkdir(mode=PRIVATE)
+            self.path = Path(tempfile.mkdtemp(prefix="", dir=root))
             held = os.open(self.path, os.O_RDONLY)
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._remove = weakref.finalize(self, _remove, self.path, held, os.getpid())

@@ -18,6 +18,8 @@ STAGED = (
     "count_events_found",
     "distribution",
 )
+# Reading draws nothing, so nothing can be estimated from its outputs: rows are compared themselves.
+NOT_DRAWN = ("reading",)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -29,7 +31,7 @@ def test_nothing_is_refuted(mechanism: str) -> None:
     print(f"{mechanism}: {len(outcome.findings)} findings, worst: {outcome.worst}")
     violated = [str(finding) for finding in outcome.findings if finding.violated]
     assert not violated
-    if mechanism not in STAGED:
+    if mechanism not in (*STAGED, *NOT_DRAWN):
         assert any(finding.tier is Tier.BLACK_BOX for finding in outcome.findings)
 
 
