@@ -47,10 +47,12 @@ ROUNDS = 3
 def charger(address: str) -> Callable[[], object]:
     """Charge once under a new key."""
     ledger = Ledger(address)
+    opening = ledger.opening("bench")
 
     def charge() -> object:
         return ledger.charge(
-            "bench",
+            opening,
+            fresh=True,
             key=uuid.uuid4().hex,
             request_hash="r" * 64,
             verb="count_users",

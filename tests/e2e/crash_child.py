@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import headcount as hc
-from headcount.ledger.account import Charge
+from headcount.ledger.account import Charge, Opening
 from headcount.ledger.ledger import Ledger
 
 
@@ -39,7 +39,7 @@ def release_and_show(folder: Path, key: str) -> None:
     """A user's program: showing is putting a file where the world can see it."""
     data = hc.open(events(), user="user", account="crash", ledger=folder / "ledger.db")
     plan = data.count_users(by="group", spend=hc.Budget(epsilon="0.1"))
-    release = plan.release(key=key, progress=say)
+    release = plan.release(key=key, fresh=True, progress=say)
     show(folder, key, release.to_bytes())
     say("shown")
     time.sleep(0.05)  # so that some kills come after everything is done
@@ -50,9 +50,9 @@ def charge_only_after_showing(folder: Path, key: str) -> None:
     original_charge, original_store = Ledger.charge, Ledger.store_result
     held: dict[str, object] = {}
 
-    def charge(_self: Ledger, account: str, **arguments: object) -> Charge:
-        held.update(arguments, account=account)
-        return Charge(0, True, None)
+    def charge(_self: Ledger, opening: Opening, **arguments: object) -> Charge:
+        held.update(arguments, opening=opening)
+        return Charge(0, True, key, "2026-01-01T00:00:00+00:00", None)
 
     def store(self: Ledger, _sequence: int, payload: bytes) -> bytes:
         show(folder, key, payload)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import uuid
 from fractions import Fraction
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def test_the_charge_is_the_sum_of_the_stages(
         assert shares.profile + shares.after_profile == plan.spend.rho <= rho
         expected.append(from_units(*units_up(plan.spend)))
         if number % EVERY == 0:
-            plan.release()
+            plan.release(fresh=True)
             assert filters[-1].spent <= plan.spend, "stages spend no more than they were charged"
             assert filters[-1].spent.rho > plan.spend.rho / 100
         else:
@@ -60,8 +61,9 @@ def test_the_charge_is_the_sum_of_the_stages(
 def charge(plan: Plan) -> None:
     """The first step of the door, without the others."""
     plan.ledger.charge(
-        plan.account.name,
-        key=plan.key,
+        plan.opening,
+        key=uuid.uuid4().hex,
+        fresh=True,
         request_hash=plan.work.request.hash,
         verb=plan.work.request.verb,
         event=plan.work.event,

@@ -35,8 +35,9 @@ PLENTY = Budget(rho=1_000_000, delta=1e-6)
 
 def charge(ledger: Ledger, key: str, request: str = "r", account: str = "web") -> Charge:
     return ledger.charge(
-        account,
+        ledger.opening(account),
         key=key,
+        fresh=True,
         request_hash=request,
         verb="count_users",
         event=ONE,

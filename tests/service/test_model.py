@@ -175,8 +175,9 @@ class Three(RuleBasedStateMachine):
     def charge(self, name: str, key: str, request: str, event: Event) -> None:
         def real(number: int, ledger: Ledger) -> tuple[bool, bytes | None]:
             charge = ledger.charge(
-                self.prefix + name,
+                ledger.opening(self.prefix + name),
                 key=key,
+                fresh=True,
                 request_hash=request,
                 verb="count_users",
                 event=event,
@@ -223,7 +224,7 @@ class Three(RuleBasedStateMachine):
                 }
             for source in ("s1", "s2"):
                 owner = self.model.covers.get(source)
-                found = ledger.covering(self.prefix + source)
+                found = ledger.covering([self.prefix + source]).get(self.prefix + source)
                 assert found == (None if owner is None else self.prefix + owner), number
 
 

@@ -34,8 +34,9 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def charge(ledger: Ledger, key: str, event: Event = QUARTER, request: str = "r") -> Charge:
     return ledger.charge(
-        "web",
+        ledger.opening("web"),
         key=key,
+        fresh=True,
         request_hash=request,
         verb="count_users",
         event=event,
@@ -179,11 +180,11 @@ def test_a_quota_counts_what_was_spent_before_it(ledger: Ledger) -> None:
 
 def test_a_source_belongs_to_one_account(ledger: Ledger) -> None:
     ledger.open_account("web", covers=["/data/events.parquet"])
-    assert ledger.covering("/data/events.parquet") == "web"
+    assert ledger.covering(["/data/events.parquet"]) == {"/data/events.parquet": "web"}
     with pytest.raises(LedgerError, match="belongs to account 'web'"):
         ledger.open_account("more", Budget(rho=1), covers=["/new", "/data/events.parquet"])
     assert [account.name for account in ledger.accounts()] == ["web"], "nothing was opened"
-    assert ledger.covering("/new") is None
+    assert ledger.covering(["/new"]) == {}
     assert ledger.covered_by("web") == ["/data/events.parquet"]
 
 
@@ -226,7 +227,7 @@ def test_threads_may_share_a_ledger(ledger: Ledger) -> None:
 
 def test_entries_say_who_and_what(ledger: Ledger) -> None:
     ledger.charge(
-        "web",
+        ledger.opening("web"),
         key="k",
         request_hash="r",
         verb="count_users",

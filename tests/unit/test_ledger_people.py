@@ -34,8 +34,9 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def charge(ledger: Ledger, key: str, event: Event) -> int:
     return ledger.charge(
-        "web",
+        ledger.opening("web"),
         key=key,
+        fresh=True,
         request_hash="r",
         verb="count_users",
         event=event,

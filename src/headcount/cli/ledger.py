@@ -32,23 +32,30 @@ def top() -> None:
 
 def _ledger(address: str | None) -> Ledger:
     from headcount.ledger.ledger import Ledger
-    from headcount.releases.open import default_ledger
+    from headcount.releases.accounts import default_ledger
 
     return Ledger(address if address is not None else default_ledger())
 
 
 @app.command("open")
 def open_account(
-    account: str = typer.Argument(help="The dataset's name in the ledger."),
-    epsilon: str | None = typer.Option(None, help="The limit, as epsilon."),
-    rho: str | None = typer.Option(None, help="The limit, as rho. Give this or epsilon."),
+    source: str = typer.Argument(
+        help="Files, an address like duckdb://..., or a name for a dataset that has no place."
+    ),
+    epsilon: str | None = typer.Option(
+        None, "--budget", "--epsilon", help="All that may ever be spent, as epsilon."
+    ),
+    rho: str | None = typer.Option(None, help="The same as rho. Give this or --budget."),
     delta: str = typer.Option("1e-6", help="The delta of the limit."),
     neighbours: str = typer.Option("add-remove", help="add-remove or replace."),
     quota: list[str] = typer.Option(
         [], help="What one analyst may spend, as epsilon: ann=0.5. Repeat it."
     ),
+    account: str | None = typer.Option(
+        None, help="The account's name. By default the path, or the name that was given."
+    ),
     covers: list[str] = typer.Option(
-        [], help="A source whose people this account protects. Repeat it."
+        [], help="Another source whose people this account protects. Repeat it."
     ),
     ledger: str | None = WHERE,
 ) -> None:
@@ -56,7 +63,7 @@ def open_account(
     from headcount.ledger.bar import text_bar
     from headcount.privacy.budget import Budget
     from headcount.privacy.neighbours import Neighbours
-    from headcount.releases.open import lineage
+    from headcount.releases.accounts import named_source, opening_of
 
     if neighbours not in list(Neighbours):
         raise UsageError("neighbours must be add-remove or replace. Nothing was changed.")
@@ -65,10 +72,11 @@ def open_account(
         budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
     shares = [_quota(text) for text in quota]
     book = _ledger(ledger)
-    sources = [lineage(source) for source in covers]
-    opened = book.open_account(account, budget, Neighbours(neighbours), covers=sources)
+    name, identity = named_source(book, source, account, covers)
+    opening_of(book, name, budget, Neighbours(neighbours), identity)
+    opened = book.open_account(name, budget, Neighbours(neighbours), covers=identity.covers)
     for analyst, share in shares:
-        book.set_quota(account, analyst, share)
+        book.set_quota(name, analyst, share)
     print(opened)
     print(f"  {text_bar(opened)}")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 
 from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, shown, stated_epsilon
+from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
@@ -108,12 +110,33 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """An account as it is, or as the first charge will open it, and the sources it covers.
+
+    budget:  what to open it with, if there is none yet
+    covers:  where the rows are that this charge is about
+    """
+
+    account: Account
+    budget: Budget | None = None
+    covers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Charge:
     """What ``Ledger.charge`` did: a new entry, or an old one with what it released, if anything."""
 
     sequence: int
     is_new: bool
+    key: str
+    charged_at: str
     result: bytes | None
+
+    @property
+    def named(self) -> str:
+        """Which entry this is, for people."""
+        day = datetime.fromisoformat(self.charged_at)
+        return f"entry {self.sequence} of {day.day} {day:%B %Y}"
 
 
 def refusal(account: Account, spend: Zcdp) -> str:

@@ -1,7 +1,8 @@
 """The two writes of a release: the charge before data is read, the result before it is shown.
 
-Order of a charge, the same for everyone: take a turn; take from the account if it can pay, and see
-whether the key is new; take from the analyst's quota; add the entry; commit. Turns make it fair.
+Order of a charge, the same for everyone: take a turn; open the account if this is its first; take
+from it if it can pay, and see whether key and question are new; take from the analyst's quota; add
+the entry; commit. Turns make it fair.
 What makes it safe would hold without them: the account and the quota are taken by a condition
 inside one UPDATE, the journal has one charge per key, and one entry per number.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headcount.errors import BudgetError, KeyReusedError, LedgerError
-from headcount.ledger.account import Account, Charge, quota_refusal, refusal
+from headcount.ledger.account import Account, Charge, Opening, quota_refusal, refusal
 from headcount.ledger.journal import (
     CHARGE,
     LAST,
@@ -28,9 +29,10 @@ from headcount.ledger.journal import (
     head_from,
     is_kind,
 )
+from headcount.ledger.opening import opening_steps
 from headcount.ledger.reading import ACCOUNT, QUOTA_OF, account_from, quota_from
 from headcount.ledger.schema import accounts, entries, quotas, results
-from headcount.ledger.store import Writer
+from headcount.ledger.store import Rows, Writer
 from headcount.privacy.spend import Zcdp
 
 
@@ -48,15 +50,28 @@ def _take(table: sa.Table, *who: sa.ColumnElement[bool]) -> sa.sql.expression.Up
     )
 
 
-CHARGE_OF_KEY = sa.select(entries.c.sequence, entries.c.digest).where(
+CHARGE_OF_KEY = sa.select(entries.c.sequence, entries.c.key, entries.c.at, entries.c.digest).where(
     is_kind(CHARGE),
     entries.c.account == sa.bindparam("account"),
     entries.c.key == sa.bindparam("key"),
 )
+LATEST_OF_QUESTION = (
+    sa.select(entries.c.sequence, entries.c.key, entries.c.at, entries.c.digest)
+    .where(
+        is_kind(CHARGE),
+        entries.c.account == sa.bindparam("account"),
+        entries.c.digest == sa.bindparam("question"),
+    )
+    .order_by(entries.c.sequence.desc())
+    .suffix_with("LIMIT 1")
+)
+NO_QUESTION = ""
+"""Matches no request: a fresh draw looks for none."""
 # One statement, so one message to a server: take, and learn where the journal stands.
 TAKE = _take(accounts, accounts.c.name == sa.bindparam("account")).returning(
     accounts.c.has_quotas,
     CHARGE_OF_KEY.with_only_columns(entries.c.sequence).scalar_subquery(),
+    LATEST_OF_QUESTION.with_only_columns(entries.c.sequence).scalar_subquery(),
     LAST_IN_ONE.scalar_subquery(),
 )
 TAKE_FROM_QUOTA = _take(
@@ -73,14 +88,18 @@ DIGEST_OF_RESULT = sa.select(entries.c.digest).where(
 )
 STORE = results.insert()
 
+Run = Callable[..., list[Rows]]
+"""Runs statements in order and returns the rows of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One charge as it is asked for. The cost comes from the event's parameters alone."""
 
-    account: Account
+    opening: Opening
     analyst: str
     key: str
+    fresh: bool
     request_hash: str
     verb: str
     about: Mapping[str, str]
@@ -90,16 +109,40 @@ class Ask:
     rho: int
     delta: int
 
+    @property
+    def account(self) -> Account:
+        """Whose budget pays."""
+        return self.opening.account
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What an earlier charge would be found by."""
+        question = NO_QUESTION if self.fresh else self.request_hash
+        return {"account": self.account.name, "key": self.key, "question": question}
+
 
 def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
-    """Charge, or find the charge made before under the same key."""
+    """Charge, or find the charge made before under the same key or for the same question [O1]."""
     name = ask.account.name
     cost = {"rho": ask.rho, "delta": ask.delta}
-    (taken,) = writer.run((TAKE, {"account": name, "key": ask.key, **cost}))
-    if not taken or taken[0][1] is not None:
+    opening = ask.opening
+    if opening.budget is not None or opening.covers:
+        # In the same transaction: an account is opened by a charge, and by nothing that fails.
+        _, _, steps = opening_steps(
+            writer,
+            ledger,
+            ask.analyst,
+            name,
+            opening.budget,
+            opening.account.neighbours,
+            opening.covers,
+        )
+        writer.run(*steps)
+    (taken,) = writer.run((TAKE, {**ask.names, **cost}))
+    if not taken or taken[0][1] is not None or taken[0][2] is not None:
         # Leaving without ``finish`` gives back what was taken.
         return _known_or_refused(writer, ledger, ask, None if taken else _account_refuses)
-    has_quotas, _, last = taken[0]
+    has_quotas, _, _, last = taken[0]
     sequence, _, last_hash = last.partition(" ")
     if has_quotas:
         who = {"in_account": name, "by_analyst": ask.analyst}
@@ -120,7 +163,7 @@ def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
         **cost,
     )
     writer.finish(step)
-    return Charge(head.sequence, True, None), head
+    return Charge(head.sequence, True, ask.key, str(step[1]["at"]), None), head
 
 
 def _account_refuses(writer: Writer, ask: Ask) -> str:
@@ -137,28 +180,35 @@ def _quota_refuses(writer: Writer, ask: Ask) -> str:
 def _known_or_refused(
     writer: Writer, ledger: str, ask: Ask, why: Callable[[Writer, Ask], str] | None
 ) -> tuple[Charge, Head]:
-    """A key that was charged before is found again also when nothing is left to spend."""
-    found, last = writer.run(
-        (CHARGE_OF_KEY, {"account": ask.account.name, "key": ask.key}), (LAST, {})
-    )
-    if not found and why is not None:
-        raise BudgetError(why(writer, ask))
-    sequence, digest = found[0]
-    if digest != ask.request_hash:
+    """What was charged before is found again also when nothing is left to spend."""
+    known = find(writer.run, ask.names, ask.request_hash)
+    if known is None:
+        raise BudgetError(_account_refuses(writer, ask) if why is None else why(writer, ask))
+    (last,) = writer.run((LAST, {}))
+    return known, head_from(last, ledger)
+
+
+def find(run: Run, names: Mapping[str, str], request_hash: str) -> Charge | None:
+    """The charge under this key, or else the newest for this question, with what it released."""
+    of_key, of_question = run((CHARGE_OF_KEY, names), (LATEST_OF_QUESTION, names))
+    found = of_key or of_question
+    if not found:
+        return None
+    sequence, key, at, digest = found[0]
+    if digest != request_hash:
         raise KeyReusedError(
-            f"The key {ask.key!r} was used before in account {ask.account.name!r} for a different "
-            "request. Nothing was read and nothing was charged. Use a new key."
+            f"The key {key!r} was used before in account {names['account']!r} for a different "
+            "question. Nothing was read and nothing was charged. Use a new key."
         )
-    stored = _stored(writer, int(sequence))
-    return Charge(int(sequence), False, stored), head_from(last, ledger)
+    return Charge(int(sequence), False, key, at, _stored(run, int(sequence)))
 
 
-def _stored(writer: Writer, sequence: int) -> bytes | None:
-    (found,) = writer.run((STORED, {"sequence": sequence}))
+def _stored(run: Run, sequence: int) -> bytes | None:
+    (found,) = run((STORED, {"sequence": sequence}))
     if not found:
         return None
     payload = found[0][0]
-    (digests,) = writer.run((DIGEST_OF_RESULT, {"event": _of(sequence)}))
+    (digests,) = run((DIGEST_OF_RESULT, {"event": _of(sequence)}))
     if [digest_of(payload)] != [row[0] for row in digests]:
         raise LedgerError(
             f"The stored result of entry {sequence} was changed after it was stored. It is not "
@@ -181,7 +231,7 @@ def store_result(
             f"There is no charge under entry {sequence}, so there is nothing that may be released."
         )
     head = head_from(last, ledger)
-    stored = _stored(writer, sequence)
+    stored = _stored(writer.run, sequence)
     if stored is not None:
         return stored, head
     account, key = charged[0]

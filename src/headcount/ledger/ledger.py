@@ -10,15 +10,16 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from headcount.accounting.compose import cost, cost_in_account
-from headcount.errors import LedgerError, NoAccountError
+from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger import charging, opening, reading
-from headcount.ledger.account import Account, Charge, Entry, Quota, units_up
+from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
 from headcount.ledger.connect import open_store, reason
@@ -60,8 +61,8 @@ class Ledger:
         except BaseException:
             self._store.engine.dispose()
             raise
-        # What never changes once an account is open: its limit, its neighbours, its delta.
-        self._known: dict[str, Account] = {}
+        # What was written by this object. A source never leaves its account.
+        self._covered: dict[str, set[str]] = {}
 
     def _open(self) -> str:
         meaning = "It cannot be opened and written as a ledger. Nothing was charged."
@@ -98,10 +99,13 @@ class Ledger:
             lambda writer: opening.set_quota(writer, self._id, self.analyst, whole, analyst, budget)
         )
 
-    def covering(self, source: str) -> str | None:
-        """The account that a source belongs to, if any."""
-        found = self._read(lambda c: c.execute(reading.COVERING, {"source": source}).scalar())
-        return None if found is None else str(found)
+    def covering(self, sources: Sequence[str]) -> dict[str, str]:
+        """The account that each of the sources belongs to, where there is one."""
+        return self._read(lambda connection: reading.covering(connection, sources))
+
+    def covered_from(self, start: str) -> list[tuple[str, str]]:
+        """The sources that begin so, each with its account."""
+        return self._read(lambda connection: reading.covered_from(connection, start))
 
     def covered_by(self, account: str) -> list[str]:
         """The sources that belong to an account."""
@@ -109,10 +113,20 @@ class Ledger:
 
     def account(self, name: str) -> Account:
         """The account of this name as it stands now."""
-        row = self._read(lambda c: c.execute(reading.ACCOUNT, {"name": name}).first())
-        if row is None:
+        account = self.find_account(name)
+        if account is None:
             raise NoAccountError(f"There is no account {name!r} in the ledger {self.address!r}.")
-        return reading.account_from(row)
+        return account
+
+    def find_account(self, name: str) -> Account | None:
+        """The same, or nothing."""
+        storable(name, "The account's name")
+        row = self._read(lambda c: c.execute(reading.ACCOUNT, {"name": name}).first())
+        return None if row is None else reading.account_from(row)
+
+    def opening(self, name: str) -> Opening:
+        """An account that is open, to charge."""
+        return Opening(self.account(name))
 
     def accounts(self) -> list[Account]:
         """All accounts, by name."""
@@ -134,9 +148,34 @@ class Ledger:
         """Every entry of every kind, oldest first, with its hash."""
         return self._read(reading.journal)
 
+    def known(
+        self, account: str, request_hash: str, *, key: str | None = None, fresh: bool = False
+    ) -> Charge | None:
+        """The charge made before under this key or, unless fresh, for this question."""
+        question = charging.NO_QUESTION if fresh else request_hash
+        names = {"account": account, "key": key or "", "question": question}
+        return self._read(
+            lambda c: charging.find(
+                lambda *steps: [c.execute(*step).all() for step in steps], names, request_hash
+            )
+        )
+
+    def key_of(self, account: str, start: str) -> str:
+        """The one key in an account that begins so."""
+        keys = self._read(lambda c: reading.keys_from(c, account, storable(start, "The key")))
+        if start in keys:
+            return start
+        if len(keys) != 1:
+            found = "No key begins" if not keys else "More than one key begins"
+            raise UsageError(
+                f"{found} with {start!r} in account {account!r}. Nothing was charged. "
+                f"See the keys with: headcount ledger show --account {account}"
+            )
+        return keys[0]
+
     def charge(
         self,
-        account: str,
+        opening: Opening,
         *,
         key: str,
         request_hash: str,
@@ -144,21 +183,28 @@ class Ledger:
         event: Event,
         neighbours: Neighbours,
         about: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Charge:
-        """Charge an event, or find the charge made before under the same key.
+        """Charge an event, or find the charge made before: under the same key, or the same request.
+
+        ``opening`` says which account pays, what it is opened with if there is none yet, and which
+        sources it covers from then on. With ``fresh`` only the key is looked for.
 
         The cost comes from the event's parameters and nothing else, so that neither it nor a
         refusal can depend on data. ``about`` is kept for people: public words on what was asked.
         """
-        if account not in self._known:
-            self._known[account] = self.account(account)
-        here = self._known[account]
-        spend = cost_in_account(cost(event), neighbours, here.neighbours)
+        name = storable(opening.account.name, "The account's name")
+        covered = self._covered.setdefault(name, set())
+        new = tuple(source for source in opening.covers if source not in covered)
+        for source in new:
+            storable(source, "A source")
+        spend = cost_in_account(cost(event), neighbours, opening.account.neighbours)
         rho, delta = units_up(spend)
         ask = charging.Ask(
-            account=here,
+            opening=replace(opening, covers=new),
             analyst=self.analyst,
             key=storable(key, "The key"),
+            fresh=fresh,
             request_hash=request_hash,
             verb=verb,
             about=about or {},
@@ -168,7 +214,10 @@ class Ledger:
             rho=min(rho, LARGEST),
             delta=delta,
         )
-        return self._write(lambda writer: charging.charge(writer, self._id, ask))
+        charge = self._write(lambda writer: charging.charge(writer, self._id, ask))
+        if charge.is_new:
+            covered.update(new)
+        return charge
 
     def store_result(self, sequence: int, payload: bytes) -> bytes:
         """Keep what a charge is about to release, and return what may be shown.

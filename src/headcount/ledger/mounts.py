@@ -26,6 +26,12 @@ TABLE = Path("/proc/mounts")
 
 def network_file_system(path: Path, table: str) -> str | None:
     """The type of the network file system that holds ``path``, from a table of mounts."""
+    kind = type_in(path, table)
+    return kind if kind in NETWORK else None
+
+
+def type_in(path: Path, table: str) -> str:
+    """The type of the file system that holds ``path``, from a table of mounts."""
     best, kind = -1, ""
     for line in table.splitlines():
         fields = line.split()
@@ -35,13 +41,19 @@ def network_file_system(path: Path, table: str) -> str | None:
         # A later mount on the same point covers the earlier one.
         if (path == point or point in path.parents) and len(point.parts) >= best:
             best, kind = len(point.parts), fields[2]
-    return kind if kind in NETWORK else None
+    return kind
 
 
 def mounted_over_network(path: Path) -> str | None:
     """The same for this machine; nothing where the system keeps no such table."""
+    kind = file_system(path.resolve())
+    return kind if kind in NETWORK else None
+
+
+def file_system(path: Path) -> str | None:
+    """The type of the file system that holds a resolved path, where the system tells."""
     try:
         table = TABLE.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
-    return network_file_system(path.resolve(), table)
+    return type_in(path, table)

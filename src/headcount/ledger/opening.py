@@ -65,6 +65,22 @@ def open_account(
     sources: Sequence[str],
 ) -> tuple[Account, Head]:
     """The account of this name; opened with ``budget`` if there is none yet."""
+    account, head, steps = opening_steps(writer, ledger, analyst, name, budget, neighbours, sources)
+    if steps:
+        writer.finish(*steps)
+    return account, head
+
+
+def opening_steps(
+    writer: Writer,
+    ledger: str,
+    analyst: str,
+    name: str,
+    budget: Budget | None,
+    neighbours: Neighbours,
+    sources: Sequence[str],
+) -> tuple[Account, Head, list[Step]]:
+    """The account, and what is still to be written to open it and to cover these sources."""
     rows, last, *covering = writer.run(
         (ACCOUNT, {"name": name}),
         (LAST, {}),
@@ -75,7 +91,7 @@ def open_account(
     missing = _not_covered(name, sources, covering)
     if rows:
         account = account_from(rows[0])
-        _check_same(account, budget, neighbours)
+        check_same(account, budget, neighbours)
     elif budget is not None:
         account = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
         row, step, head = _new(account, analyst, head)
@@ -88,9 +104,16 @@ def open_account(
     for source in missing:
         step, head = append(head, kind=COVER, account=name, analyst=analyst, key=source)
         steps += [(ADD_COVER, {"source": source, "account": name}), step]
-    if steps:
-        writer.finish(*steps)
-    return account, head
+    return account, head, steps
+
+
+def taken(source: str, account: str) -> str:
+    """Why a source that another account covers is refused."""
+    return (
+        f"{source!r} belongs to account {account!r}. A second budget for the same people would "
+        "break the promise made with the first. Nothing was charged. Use "
+        f"account={account!r}, or leave account out."
+    )
 
 
 def _not_covered(name: str, sources: Sequence[str], covering: Sequence[Rows]) -> list[str]:
@@ -99,11 +122,7 @@ def _not_covered(name: str, sources: Sequence[str], covering: Sequence[Rows]) ->
         if not found:
             missing.append(source)
         elif found[0][0] != name:
-            raise LedgerError(
-                f"{source!r} belongs to account {found[0][0]!r}. A second budget for the same "
-                "people would break the promise made with the first. Nothing was charged. Use "
-                f"account={found[0][0]!r}, or leave account out."
-            )
+            raise LedgerError(taken(source, found[0][0]))
     return list(dict.fromkeys(missing))
 
 
@@ -125,7 +144,8 @@ def _new(account: Account, analyst: str, head: Head) -> tuple[dict[str, Any], St
     return {"name": account.name, **fixed, **limits, **nothing}, step, head
 
 
-def _check_same(account: Account, budget: Budget | None, neighbours: Neighbours) -> None:
+def check_same(account: Account, budget: Budget | None, neighbours: Neighbours) -> None:
+    """Refuse to use an account for another promise than it was opened with."""
     if account.neighbours is not neighbours:
         raise LedgerError(
             f"Account {account.name!r} was opened for {account.neighbours.sentence}; it cannot be "

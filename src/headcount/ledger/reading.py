@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -62,6 +63,32 @@ def covered_by(connection: sa.Connection, account: str) -> list[str]:
     """The sources that an account covers."""
     query = _by(covers, covers.c.source).where(covers.c.account == account)
     return [row.source for row in connection.execute(query)]
+
+
+def covering(connection: sa.Connection, sources: Sequence[str]) -> dict[str, str]:
+    """The accounts that cover these sources, by source."""
+    found = {}
+    for source in dict.fromkeys(sources):
+        account = connection.execute(COVERING, {"source": source}).scalar()
+        if account is not None:
+            found[source] = str(account)
+    return found
+
+
+def covered_from(connection: sa.Connection, start: str) -> list[tuple[str, str]]:
+    """The covered sources that begin so, each with its account."""
+    query = sa.select(covers).where(sa.func.substr(covers.c.source, 1, len(start)) == start)
+    return [(row.source, row.account) for row in connection.execute(query)]
+
+
+def keys_from(connection: sa.Connection, account: str, start: str) -> list[str]:
+    """The keys of an account that begin so."""
+    query = sa.select(entries.c.key).where(
+        is_kind(CHARGE),
+        entries.c.account == account,
+        sa.func.substr(entries.c.key, 1, len(start)) == start,
+    )
+    return [row.key for row in connection.execute(query)]
 
 
 def _by(table: sa.Table, column: sa.Column[Any]) -> sa.Select[Any]:

@@ -58,6 +58,14 @@ sa.Index(
 )
 
 sa.Index(
+    "charges_of_a_question",
+    entries.c.account,
+    entries.c.digest,
+    sqlite_where=entries.c.kind == "charge",
+    postgresql_where=entries.c.kind == "charge",
+)
+
+sa.Index(
     "one_result_per_charge",
     entries.c.event,
     unique=True,

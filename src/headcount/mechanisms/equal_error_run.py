@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Positions = NDArray[np.intp]
 
+PROFILING = "profiling users"
+FINDING = "finding groups"
+CHOOSING = "choosing how many groups the budget carries"
+FIRST, SECOND = "measuring, first round", "measuring, second round"
+LEFT_OUT = "measuring what clipping left out"
+STAGES = (PROFILING, FINDING, CHOOSING, FIRST, SECOND, LEFT_OUT)
+"""All that a draw may say, whichever branch it takes."""
+
 CLASS_NORM = 1 << 28
 VALUE_BITS = 7
 ONE_CELL = Sensitivity.of_cell()
@@ -86,7 +94,7 @@ class Run:
         """Profile users if nobody has, take the branch that suits them, and count."""
         shares = self.plan.shares
         if self.plan.profile is None:
-            self.progress("profiling users")
+            self.progress(PROFILING)
             crowd = self.profiled(shares.profile)
         else:
             crowd = self.plan.profile.crowd
@@ -105,7 +113,7 @@ class Run:
 
     def discovered(self, rho: Fraction) -> tuple[Positions, Floats, float]:
         """Groups by falling noisy weight, those weights, and the noise of each."""
-        self.progress("finding groups")
+        self.progress(FINDING)
         threshold = self.plan.threshold(rho)
         self.budget.charge(cost(threshold.event))
         noisy_totals = self.pairs.discover(
@@ -128,7 +136,7 @@ class Run:
     def peel(self, rho: Fraction) -> Counted:
         """Few users: measure the largest groups one by one."""
         limit = Zcdp(rho, self.plan.limit.delta)
-        self.progress("measuring the largest groups, one by one")
+        self.progress(FINDING)
         mechanism = PrivateCountRelease.calibrate(limit, self.plan.within, self.plan.top)
         self.budget.charge(limit)
         true_counts = self.pairs.largest(mechanism.max_rows + 1)
@@ -155,7 +163,7 @@ class Run:
             largest = by_guess[: self.plan.top]
             order, guess, by_guess = order[largest], guess[largest], np.arange(len(largest))
             known = self.pairs.known(order)
-        self.progress("choosing how many groups the budget carries")
+        self.progress(CHOOSING)
         n_rows, tau = self.picked(known, guess, by_guess, shares)
         index = by_guess[:n_rows].astype(np.int64)
         counts, sds = self.measured(known, index, guess[index], tau, shares)
@@ -214,17 +222,17 @@ class Run:
     ) -> tuple[Floats, Floats]:
         """Two rounds, the second with weights that know the first, and the bias of both."""
         part = math.sqrt(public.FIRST_ROUND)
-        self.progress("measuring, first round")
+        self.progress(FIRST)
         first, first_w = self.round(known, index, part / (tau * guess), shares.first_round)
         better = public.blend(first, first_w, guess)
         full = 1 / (tau * better) ** 2
         second_w2 = np.maximum(full - first_w**2, 0.25 * (1 - public.FIRST_ROUND) * full)
-        self.progress("measuring, second round")
+        self.progress(SECOND)
         second, second_w = self.round(known, index, np.sqrt(second_w2), shares.second_round)
         precision = first_w**2 + second_w**2
         mean = (first * first_w**2 + second * second_w**2) / precision
 
-        self.progress("measuring what clipping left out")
+        self.progress(LEFT_OUT)
         counts_users = self.plan.max_value == 1
         cap = public.BIAS_CAP if counts_users else public.EVENT_BIAS_CAP
         rows_each = public.BIAS_ROWS if counts_users else public.EVENT_BIAS_ROWS

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+STAGES = ("counting users", "counting")
 USERS = Fraction(3, 100)
 METHOD = "noise on every known group, rows of a user in a group bounded, and the bound undone"
 ALIKE = (
@@ -81,6 +82,7 @@ def plan_debiased(
         ),
         title="count events",
         method=METHOD,
+        stages=STAGES,
         details=count.details(),
         neighbours=account.neighbours,
     )
@@ -124,10 +126,10 @@ class _Debiased:
         )
 
     def read_and_draw(self, _key: bytes, entry: int, progress: Progress) -> Release:
-        progress("counting users")
+        progress(STAGES[0])
         true_users = np.array([users_of(self.dataset.table)], np.int64)
         n_users = max(1.0, float(self.users.draw(true_users)[0]))
-        progress("counting")
+        progress(STAGES[1])
         groups, noisy_integers = all_known(self.true_tally, self.noise)
         noisy_totals = noisy_integers.astype(np.float64)
         half_width = self.noise.error_bound(CONFIDENCE)

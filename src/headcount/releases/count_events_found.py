@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+STAGES = ("choosing the bound", "measuring what the bound leaves out", "counting")
 METHODS = ("auto", "gaussian", "laplace", "equal")
 CHOICE_SHARE, LOST_SHARE = Fraction(1, 20), Fraction(1, 50)
 LOST_CAP = 16
@@ -130,6 +131,7 @@ def plan_found_events(
         arguments=(("method", chosen), ("top", top)),
         title="count events",
         method=HOW[chosen],
+        stages=STAGES,
         details=count.details(),
         neighbours=account.neighbours,
     )
@@ -200,12 +202,12 @@ class _FoundEvents:
 
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
         with Store(self.dataset.table.engine) as store:
-            progress("choosing the bound")
+            progress(STAGES[0])
             values = store.keep(self._values(key))
             bound = self._choose(store, values)
-            progress("measuring what the bound leaves out")
+            progress(STAGES[1])
             share, share_sd = self._left_out(store, values, bound)
-        progress("counting")
+        progress(STAGES[2])
         if isinstance(self.noise, GaussianThreshold):
             gaussian = self.noise.with_norm(bound, LATTICE_BITS)
             mechanism: Noise = gaussian

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
 CHOICE, LOSS = Fraction(7, 100), Fraction(5, 100)
+STAGES = ("choosing the bound", "measuring what the bound leaves out", "counting")
 MIN_RHO = Fraction(1, 10**6)
 LOSS_BITS = 20
 LOSS_CAP = 3.0  # times the bound and the largest ratio: the most that one user's loss counts for
@@ -94,6 +95,7 @@ def plan_known_events(
         ),
         title="count events",
         method=METHOD,
+        stages=STAGES,
         details=count.details(),
         neighbours=count.account.neighbours,
     )
@@ -190,7 +192,7 @@ class _KnownCount:
             events = Events(self.dataset.table, self.by, self.groups, store)
             length = self.bound
             if self.choice is not None:
-                progress("choosing the bound")
+                progress(STAGES[0])
                 true_weights = events.weight_curve(
                     self.choice.candidates, self.choice.cap, RATIO_BITS
                 )
@@ -198,14 +200,14 @@ class _KnownCount:
                 length = self.choice.candidates[chosen - 1] if chosen else None
             if length is None:
                 return self.no_rows(entry)
-            progress("measuring what the bound leaves out")
+            progress(STAGES[1])
             cap = LOSS_CAP * ratio_cap(self.norm, events.n_groups) * float(length.value)
             cap /= 1 << RATIO_BITS
             unit = 1 << LOSS_BITS
             true_lost = np.array([events.clipped_off(length, cap, unit)], np.int64)
             lost = self.loss.times(unit)
             noisy_lost = float(lost.draw(true_lost)[0]) * cap / unit
-            progress("counting")
+            progress(STAGES[2])
             mechanism = self.noise.times(length.top)
             groups, noisy_totals = all_known(Tally(events.clipped(length)), mechanism)
         rows = self.rows(length, groups, noisy_totals, noisy_lost, self.loss.sd * cap)

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from headcount.privacy.neighbours import Neighbours
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+STAGES = ("making rows",)
 METHODS = ("auto", "hierarchy", "sample", "sample-levels")
 METHOD = "noise on counts of the pieces that the ranges cut the line into"
 BOUNDS = "none is needed: a user has one value and is in one piece"
@@ -75,6 +76,7 @@ def plan_count_ranges(
         ),
         title=f"count users by ranges of {of or 'rows per user'}",
         method=count.method,
+        stages=STAGES,
         details=count.details(),
         neighbours=count.neighbours,
     )
@@ -146,7 +148,7 @@ class _Count:
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
         values = Values(self.dataset.table, self.of, self.per_user, self.edges, key)
         rows = self._rows(values)
-        progress("making rows")
+        progress(STAGES[0])
         facts = facts_of(
             self.dataset,
             self.account,

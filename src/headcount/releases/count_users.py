@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000

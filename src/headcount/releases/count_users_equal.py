@@ -11,7 +11,7 @@ from headcount.contributions.store import Store
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error import EqualError
 from headcount.mechanisms.equal_error_public import PEEL_RATIO, SINGLE_LOSS
-from headcount.mechanisms.equal_error_run import Counted
+from headcount.mechanisms.equal_error_run import STAGES, Counted
 from headcount.releases.facts import BAR_SDS, facts_of, planned
 from headcount.releases.release import Release
 from headcount.releases.released_profile import released_profile
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+COLLECTING = "collecting who is in which group"
 METHODS = {
     "single": "noise and threshold on the groups that are found, users weighted to norm 1",
     "peel": "select the largest group, measure it, repeat, until the budget is spent",
@@ -78,6 +79,7 @@ def plan_equal(
         ),
         title=f"{count.verb.replace('_', ' ')} within {within:.3g}",
         method=AUTO if profile is None and method == "auto" else METHODS[count.branch],
+        stages=(COLLECTING, *STAGES),
         details=count.details(),
     )
 
@@ -168,7 +170,7 @@ class _EqualCount:
 
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
         with Store(self.dataset.table.engine) as store:
-            progress("collecting who is in which group")
+            progress(COLLECTING)
             pairs = Pairs(
                 self.dataset.table,
                 self.by,

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+STAGES = ("measuring the largest groups, one by one",)
 METHOD = "select the largest group, measure it, repeat, until the budget is spent"
 BOUNDS = "none: a user may be in any number of groups and counts fully in all"
 
@@ -61,6 +62,7 @@ def plan_peel(
         ),
         title="count users",
         method=METHOD,
+        stages=STAGES,
         details=(
             ("groups", peel.which),
             ("bound", BOUNDS),
@@ -96,7 +98,7 @@ class _Peel:
         true_largest = largest_counts(
             self.dataset.table, self.by, self.mechanism.max_rows + 1, self.groups
         )
-        progress("measuring the largest groups, one by one")
+        progress(STAGES[0])
         true_counts = np.asarray(true_largest.column(TOTAL), np.int64)
         released = self.mechanism.draw(true_counts)
         positions = pa.array([row.position for row in released], pa.int64())

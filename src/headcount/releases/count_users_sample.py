@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
 DEFAULT_BOUND = 4
 METHOD = "exact counts of a secret random sample of users, from a threshold on"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from headcount.ledger.account import Account
+from headcount.ledger.account import Account, Opening
+from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.plan import Plan
 
 if TYPE_CHECKING:
@@ -16,21 +17,33 @@ if TYPE_CHECKING:
 
 
 class Dataset:
-    """A table of events, who its users are, and the budget that protects them."""
+    """A table of events, who its users are, and the budget that protects them.
+
+    Any number of threads may plan and release from one: each release has a connection of its own.
+    """
 
     def __init__(
-        self, table: UserTable, ledger: Ledger, account: str, source: str, where: str | None
+        self, table: UserTable, ledger: Ledger, opening: Opening, where: str | None
     ) -> None:
         self.table = table
         self.ledger = ledger
-        self.account_name = account
-        self.source = source
+        self.opening = opening
         self.where = where
+        self._owned = Owned()
+
+    @property
+    def account_name(self) -> str:
+        """What the account is called in the ledger."""
+        return self.opening.account.name
 
     @property
     def account(self) -> Account:
-        """The account as the ledger has it now."""
-        return self.ledger.account(self.account_name)
+        """The account as the ledger has it now, or as the first release will open it."""
+        self._owned.check("Dataset")
+        return self.ledger.find_account(self.account_name) or self.opening.account
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("Dataset")
 
     def count_users(
         self,
@@ -242,4 +255,4 @@ class Dataset:
         )
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.source}, users in {self.table.user!r}, {self.account}>"
+        return f"<Dataset {self.account_name}, users in {self.table.user!r}, {self.account}>"

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+LISTED = "summing users' shares of the listed groups"
+FOUND = "finding groups, then summing users' shares of them"
 OTHER = "other"
 OWN = (OTHER, "share", "low", "high", "sd")
 NOTHING = "Nothing was read and nothing was charged."
@@ -94,6 +96,7 @@ def plan_distribution(
         ),
         title="distribution",
         method=HOW[method],
+        stages=(FOUND,) if groups is None else (LISTED,),
         details=shares.details(),
         neighbours=account.neighbours,
     )
@@ -181,12 +184,12 @@ class _Shares:
         engine = self.dataset.table.engine
         with Store(engine) as store:
             if self.grouped.listed is not None:
-                progress("summing users' shares of the listed groups")
+                progress(LISTED)
                 shares = UserShares(listed_counts(self.grouped), len(self.grouped.listed), store)
                 learned = self.mechanism.draw(shares)
                 names = self._listed_names()
             else:
-                progress("finding groups, then summing users' shares of them")
+                progress(FOUND)
                 found = FoundShares(self.dataset.table, self.by, store, key=key)
                 learned = self.mechanism.draw_found(found)
                 names = with_other(found.groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost, cost_in_account, limit_in
@@ -18,7 +19,7 @@ from headcount.releases.plan import Plan
 from headcount.releases.release import Facts
 from headcount.releases.request import Request
 from headcount.releases.run import ReadAndDraw, Work
-from headcount.tables.by import as_groups
+from headcount.tables.by import as_groups, column_of
 from headcount.version import __version__
 
 if TYPE_CHECKING:
@@ -73,6 +74,30 @@ def spelled_by(by: Any) -> list[str]:
     return [str(part) for part in as_groups(by)]
 
 
+def parts_of(by: Any) -> list[list[str]]:
+    """The same without ambiguity: a column may have a name that looks like a cut."""
+    return [[type(part).__name__, column_of(part), str(part)] for part in as_groups(by)]
+
+
+def request_of(
+    dataset: Dataset, account: str, verb: str, by: Any, arguments: tuple[tuple[str, Any], ...] = ()
+) -> Request:
+    """What is asked of which rows, spelled from public words."""
+    return Request(
+        verb=verb,
+        source=account,
+        identity=dataset.table.identity.spelled,
+        user=dataset.table.user,
+        arguments=(
+            ("by", None if by is None else spelled_by(by)),
+            ("parts", None if by is None else parts_of(by)),
+            ("where", dataset.where),
+            *dataset.table.said,
+            *arguments,
+        ),
+    )
+
+
 def planned(
     dataset: Dataset,
     account: Account,
@@ -85,28 +110,21 @@ def planned(
     title: str,
     method: str,
     details: tuple[tuple[str, str], ...],
+    stages: tuple[str, ...] = (),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Plan:
-    """A plan, after a check that the account can pay; the request is spelled from public words."""
-    check_affordable(account, event, neighbours)
-    spelled = None if by is None else spelled_by(by)
-    request = Request(
-        verb=verb,
-        source=dataset.source,
-        user=dataset.table.user,
-        arguments=(
-            ("by", spelled),
-            *arguments,
-            ("where", dataset.where),
-            *dataset.table.said,
-            ("event", to_record(event)),
-        ),
-    )
+    """A plan, after a check that the account can pay, or has paid for the same question before."""
+    request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
+    known = dataset.ledger.known(account.name, request.hash)
+    if known is None:
+        check_affordable(account, event, neighbours)
+    session = dataset.table.engine.session
     return Plan(
-        work=Work(request, event, neighbours, read_and_draw, dataset.table.engine.finish),
+        work=Work(request, event, neighbours, read_and_draw, stages, session),
         ledger=dataset.ledger,
-        account=account,
-        title=title if spelled is None else f"{title} by {', '.join(spelled)}",
+        opening=replace(dataset.opening, account=account),
+        known=None if known is None else known.named,
+        title=title if by is None else f"{title} by {', '.join(spelled_by(by))}",
         method=method,
         details=details,
     )

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+STAGES = (
+    "measuring in how many groups users are",
+    "counting groups of each size",
+    "drawing noise and fitting",
+)
 METHODS = ("auto", "central", "laplace")
 PROFILE_SHARE = Fraction(1, 10)
 HOW = {
@@ -88,6 +93,7 @@ def plan_frequencies(
         ),
         title="frequencies",
         method=HOW[type(way)],
+        stages=STAGES,
         details=work.details(),
     )
 
@@ -167,7 +173,7 @@ class _Frequencies:
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> FrequencyRelease:
         bound, notes = self.bound, [BAR]
         if bound is None:
-            progress("measuring in how many groups users are")
+            progress(STAGES[0])
             profile = self.profile
             noisy_users = profile.draw(users_per_cell(self.dataset.table, self.by))
             chosen = choose_bound(noisy_users, profile.sd, self.most, self.way.expected_error)
@@ -176,13 +182,13 @@ class _Frequencies:
                 f"Users count in up to {bound:,} groups, chosen from a private profile; that "
                 f"leaves out about {chosen.lost:.0%} of all pairs of user and group."
             )
-        progress("counting groups of each size")
+        progress(STAGES[1])
         bounds = Bounds(bound, bound)
         contributions = bound_contributions(
             self.dataset.table, self.by, bounds, key=key, groups=self.groups
         )
         true_runs = true_frequencies(contributions, self.way.hashed_into)
-        progress("drawing noise and fitting")
+        progress(STAGES[2])
         drawn = self.way.draw(*true_runs, bound)
         notes += [*drawn.notes, *_error_notes(drawn), *self.grouped.rules]
         facts = facts_of(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import LedgerError, UsageError
+from headcount.errors import UsageError
 from headcount.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -15,23 +14,6 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.tables.csv import Csv
-
-
-def default_ledger() -> str | Path:
-    """Where the ledger is when nobody says: HEADCOUNT_LEDGER, or the user's data folder."""
-    named = os.environ.get("HEADCOUNT_LEDGER")
-    if named:
-        return named
-    data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    folder = Path(data_home) / "headcount"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        raise LedgerError(
-            f"The folder {str(folder)!r} for the ledger cannot be made. Say where the ledger is: "
-            "ledger='ledger.db', or set HEADCOUNT_LEDGER."
-        ) from None
-    return folder / "ledger.db"
 
 
 def open(  # noqa: A001  hc.open reads as it should
@@ -54,12 +36,12 @@ def open(  # noqa: A001  hc.open reads as it should
              or an address such as ``duckdb://file.duckdb?table=events`` or
              ``postgres://user@host/database?table=events``
     user:    the column that says whose row it is
-    budget:  the limit, when the account is opened for the first time
+    budget:  the limit of an account that is not open yet; the first release opens it
     ledger:  the ledger's file, ``postgresql://user@host/database`` for a team's, or a ``Ledger``
              that is open; ``HEADCOUNT_LEDGER`` or the user's data folder when not given
-    account: the dataset's name in the ledger. A source keeps the account it was first opened
-             under, and a path that has none names itself. Copies and views of the same people's
-             data must share one account
+    account: the dataset's name in the ledger. A source keeps the account it was first charged
+             to, however it is spelled, and a path that has none names itself. Copies of the same
+             people's data must share one account
     where:   a public condition on the table's own columns, such as ``country = 'SE'``
     neighbours: what must be hard to tell apart: ``"add-remove"`` a user, or ``"replace"`` one by
              another where the number of users is public; fixed when the account is opened
@@ -72,6 +54,7 @@ def open(  # noqa: A001  hc.open reads as it should
              the ledger and into what the release promises
     """
     from headcount.ledger.ledger import Ledger
+    from headcount.releases.accounts import account_of, default_ledger, nameless, opening_of
     from headcount.releases.dataset import Dataset
     from headcount.tables.address import is_address
     from headcount.tables.source import Options
@@ -80,18 +63,13 @@ def open(  # noqa: A001  hc.open reads as it should
     relation = _relation(neighbours)
     named = isinstance(source, str | Path)
     if account is None and not named:
-        raise _nameless()
+        raise nameless()
     options = Options(csv, types or {}, memory, trusted_view)
     table = open_table(source, user=user, where=where, options=options)
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or default_ledger())
-    if named and account is None:
-        account = book.covering(lineage(source))
-        if account is None and not is_address(str(source)):
-            account = str(Path(source).absolute())
-    if account is None:
-        raise _nameless()
-    book.open_account(account, budget, relation, covers=[lineage(source)] if named else [])
-    return Dataset(table, book, account, account, where)
+    own = str(Path(source).absolute()) if named and not is_address(str(source)) else None
+    name = account_of(book, account, table.identity, own)
+    return Dataset(table, book, opening_of(book, name, budget, relation, table.identity), where)
 
 
 def _relation(neighbours: str) -> Neighbours:
@@ -101,19 +79,3 @@ def _relation(neighbours: str) -> Neighbours:
         raise UsageError(
             f"neighbours must be 'add-remove' or 'replace', not {neighbours!r}."
         ) from None
-
-
-def lineage(source: str | Path) -> str:
-    """How a source is named in the ledger: where its data is, whatever leads there."""
-    from headcount.tables.address import is_address, parse_address
-
-    if is_address(str(source)):
-        return str(parse_address(str(source)))
-    return str(Path(source).resolve())
-
-
-def _nameless() -> UsageError:
-    return UsageError(
-        "This source has no name of its own, and a budget belongs to a named dataset. "
-        "Give it one: account='web-events'."
-    )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
-from headcount.ledger.account import Account
+from headcount.ledger.account import Account, Opening
 from headcount.privacy.spend import Zcdp
-from headcount.releases.run import Progress, Work, run
+from headcount.releases.owned import Owned, not_pickled
+from headcount.releases.run import Work, run
+from headcount.releases.stages import Progress
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -26,16 +27,27 @@ def _silent(_stage: str) -> None:
 class Plan:
     """What would be released, by which method, at what cost. Print it; then ``release()`` it.
 
-    A plan has one idempotency key. Releasing it twice charges once and shows the same rows.
+    The same question has one answer: releasing it again, from this plan or another, in this process
+    or another, shows the same rows and charges nothing.
     """
 
     work: Work
     ledger: Ledger
-    account: Account
+    opening: Opening
     title: str
     method: str
     details: tuple[tuple[str, str], ...]
-    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+    known: str | None = None
+    """The entry that answered this question before, if one did."""
+    _owned: Owned = field(default_factory=Owned, repr=False)
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("Plan")
+
+    @property
+    def account(self) -> Account:
+        """The account as it was when this was planned, or as this would open it."""
+        return self.opening.account
 
     @property
     def spend(self) -> Zcdp:
@@ -48,9 +60,25 @@ class Plan:
         """The release's own epsilon at the account's delta."""
         return epsilon_at(self.spend.rho, self.account.stated_delta - self.account.limit.delta)
 
-    def release(self, *, key: str | None = None, progress: Progress = _silent) -> Release:
-        """Charge the ledger, read the table, draw the noise, and return what may be published."""
-        return run(self.work, self.ledger, self.account.name, key or self.key, progress)
+    def release(
+        self,
+        *,
+        fresh: bool = False,
+        key: str | None = None,
+        again: str | None = None,
+        progress: Progress = _silent,
+    ) -> Release:
+        """Charge the ledger, read the table, draw the noise, and return what may be published.
+
+        fresh:  draw and charge anew, although the same question was answered before
+        key:    a name of your own for this release: a job that repeats it never charges twice
+        again:  show what was released under a key, given whole or by its first letters; an
+                unknown one is refused
+        """
+        self._owned.check("Plan")
+        if again is not None:
+            key = self.ledger.key_of(self.account.name, again)
+        return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
 
     def _left_after(self) -> str:
         after = Account(
@@ -61,6 +89,14 @@ class Plan:
             self.account.stated_delta,
         )
         return f"epsilon {shown(after.epsilon_left)} of {shown(after.epsilon_limit)}"
+
+    def _account_words(self) -> tuple[tuple[str, str], ...]:
+        if self.known is not None:
+            return (("answered", f"by {self.known}: shown again, free; fresh=True charges anew"),)
+        left = ("left after", self._left_after())
+        if self.opening.budget is None:
+            return (left,)
+        return (left, ("account", f"new: the release opens it in {self.ledger.address}"))
 
     def __repr__(self) -> str:
         return f"<Plan {self.title}: {self.method}, epsilon {shown(self.epsilon)}>"
@@ -74,7 +110,7 @@ class Plan:
                 f"epsilon {shown(self.epsilon)} at delta "
                 f"{float(self.account.stated_delta):.3g}, from account {self.account.name!r}",
             ),
-            ("left after", self._left_after()),
+            *self._account_words(),
             ("so far", "nothing was read and nothing was charged"),
         ]
         width = max(len(name) for name, _ in lines)

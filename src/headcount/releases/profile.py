@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
 METHOD = "noise on every cell of a histogram of groups per user"
 BOUNDS = "none is needed: a user is in one cell"

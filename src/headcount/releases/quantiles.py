@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from headcount.privacy.exact import Number
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
-    from headcount.releases.run import Progress
+    from headcount.releases.stages import Progress
 
+STAGES = ("making rows",)
 METHODS = ("auto", "hierarchy", "exponential", *SAMPLED)
 ONE_EACH = "the distribution over users: each counts once, however many rows they have"
 BAR = (
@@ -79,6 +80,7 @@ def plan_quantiles(
         ),
         title=f"quantiles of {of or 'rows per user'}",
         method=drawn.method,
+        stages=STAGES,
         details=quantiles.details(),
         neighbours=drawn.neighbours,
     )
@@ -127,7 +129,7 @@ class _Quantiles:
     def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
         values = Values(self.dataset.table, self.of, self.per_user, self.grid, key)
         found = self.drawn.quantiles(values)
-        progress("making rows")
+        progress(STAGES[0])
         facts = facts_of(
             self.dataset,
             self.account,

@@ -54,6 +54,11 @@ class Release:
     Columns: the groups, then ``count``, ``low``, ``high`` and ``sd``.
     """
 
+    key: str | None = None
+    """The key of the entry: with it, a job that is repeated is shown the same rows."""
+    again: str | None = None
+    """Which entry these rows were shown from, if they were not drawn just now."""
+
     def __init__(self, table: pa.Table, facts: Facts) -> None:
         self._table = table.replace_schema_metadata(
             {METADATA_KEY: json.dumps(asdict(facts), sort_keys=True).encode()}
@@ -77,7 +82,8 @@ class Release:
         rows = "row" if len(self) == 1 else "rows"
         return (
             f"<Release {self.facts.verb}: {len(self):,} {rows}, {self.facts.guarantee}, "
-            f"entry {self.facts.entry} of account {self.facts.account!r}>"
+            f"entry {self.facts.entry} of account {self.facts.account!r}"
+            f"{', shown again' if self.again else ''}>"
         )
 
     def to_arrow(self) -> pa.Table:
@@ -140,7 +146,9 @@ class Release:
         return bytes(sink.getvalue().to_pybytes())
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Release:
+    def from_bytes(
+        cls, payload: bytes, *, key: str | None = None, again: str | None = None
+    ) -> Release:
         """Read a stored release back."""
         import pyarrow as pa
 
@@ -148,7 +156,9 @@ class Release:
             table = reader.read_all()
         record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
         record["notes"] = tuple(record["notes"])
-        return _class_of(record["verb"], cls)(table, Facts(**record))
+        release = _class_of(record["verb"], cls)(table, Facts(**record))
+        release.key, release.again = key, again
+        return release
 
 
 def _class_of(verb: str, otherwise: type[Release]) -> type[Release]:

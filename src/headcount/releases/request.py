@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,24 +19,50 @@ class Request:
 
     verb: str
     source: str
+    """What people call it."""
+    identity: tuple[str, ...]
+    """Where its rows are, however it was spelled."""
     user: str
     arguments: tuple[tuple[str, Any], ...]
+
+    def about(self) -> dict[str, str]:
+        """The request in words, for whoever reads the ledger; all of it is public."""
+        words = {name: _spelled(value) for name, value in self.arguments if value is not None}
+        for unread in ("event", "parts"):
+            words.pop(unread, None)
+        return {"source": self.source, "rows": self.rows, "user": self.user, **words}
+
+    @property
+    def rows(self) -> str:
+        """Which rows are counted, by which groups: a part of the hash of its own."""
+        named = dict(self.arguments)
+        what = [named.get(name) for name in ("parts", "where", "csv", "types", "trusted_view")]
+        return _digest([self.identity, self.user, what])[:16]
 
     @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON spelling."""
-        spelled = json.dumps(
-            [self.verb, self.source, self.user, self.arguments],
-            sort_keys=True,
-            default=str,
-            ensure_ascii=True,
-        )
-        return hashlib.sha256(spelled.encode()).hexdigest()
+        return _digest([self.verb, self.source, self.identity, self.user, self.arguments])
+
+
+def _digest(value: object) -> str:
+    spelled = json.dumps(value, sort_keys=True, default=str, ensure_ascii=True)
+    return hashlib.sha256(spelled.encode()).hexdigest()
+
+
+def _spelled(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def spell_groups(groups: Sequence[Any] | None) -> str | None:
-    """A list of public groups as one short text, however long the list is."""
+    """A list of public groups as one short text, however long it is and in whatever order."""
     if groups is None:
         return None
-    spelled = json.dumps([list(g) if isinstance(g, tuple) else g for g in groups], default=str)
-    return f"{len(groups)} groups {hashlib.sha256(spelled.encode()).hexdigest()}"
+    spelled = sorted(json.dumps(_group(group)) for group in groups)
+    digest = hashlib.sha256(json.dumps(spelled).encode()).hexdigest()
+    return f"{len(spelled)} groups {digest}"
+
+
+def _group(group: Any) -> list[str | None]:
+    values = group if isinstance(group, tuple) else (group,)
+    return [None if v is None else unicodedata.normalize("NFC", str(v)) for v in values]

@@ -2,6 +2,7 @@
 
 Nothing else in headcount reads private rows and nothing else shows a result. A crash between any
 two steps wastes the charge; it cannot undo it, and it cannot show a result that was not paid for.
+``run.md`` beside this file says why a release that was cut short may be drawn again.
 """
 
 from __future__ import annotations
@@ -9,23 +10,25 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headcount.errors import EngineError
 from headcount.releases.release import Release
 from headcount.releases.request import Request
+from headcount.releases.stages import Progress, Stages
 
 if TYPE_CHECKING:
+    from headcount.ledger.account import Charge, Opening
     from headcount.ledger.ledger import Ledger
     from headcount.privacy.event import Event
     from headcount.privacy.neighbours import Neighbours
 
 log = logging.getLogger("headcount")
 
-Progress = Callable[[str], None]
 ReadAndDraw = Callable[[bytes, int, Progress], Release]
+CHARGING, READING, STORED = "charging the ledger", "reading the table", "the result is stored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,61 +36,71 @@ class Work:
     """What a verb hands to the door: the price, and a function that reads and draws.
 
     ``read_and_draw`` takes a fresh secret key, the number of the ledger entry, and where to say
-    which stage it is in. A stage's name is public: it never says what was found.
+    which stage it is in. ``stages`` is all that it may say.
     """
 
     request: Request
     event: Event
     neighbours: Neighbours
     read_and_draw: ReadAndDraw
-    finish: Callable[[], None]
-    """Removes what reading has put on disk."""
+    stages: tuple[str, ...]
+    session: Callable[[], AbstractContextManager[None]]
+    """A connection for this release alone; what it leaves on disk ends with it."""
 
 
-def run(work: Work, ledger: Ledger, account: str, key: str, progress: Progress) -> Release:
-    """Perform one release, or show again what the same key and request released before."""
-    progress("charging the ledger")
-    charge = ledger.charge(
-        account,
-        key=key,
-        request_hash=work.request.hash,
-        verb=work.request.verb,
-        event=work.event,
-        neighbours=work.neighbours,
-        about=_about(work.request),
-    )
-    if charge.result is not None:
-        log.info("entry %d of account %r: shown again, no charge", charge.sequence, account)
-        return Release.from_bytes(charge.result)
-    log.info("entry %d of account %r: charged", charge.sequence, account)
-    progress("reading the table")
-    release = _withholding_engine_errors(work, charge.sequence, progress)
-    progress("storing the result")
-    return Release.from_bytes(ledger.store_result(charge.sequence, release.to_bytes()))
+def run(
+    work: Work,
+    ledger: Ledger,
+    opening: Opening,
+    *,
+    key: str | None,
+    fresh: bool,
+    progress: Progress,
+) -> Release:
+    """Perform one release, or show again what the same question was answered with before."""
+    question = work.request.hash
+    known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
+    if known is not None and known.result is not None:
+        return _again(known)
+    stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
+    # Opened first: a server that refuses a connection does so before anything is charged.
+    with work.session():
+        stages(CHARGING)
+        charge = ledger.charge(
+            opening,
+            key=key or secrets.token_hex(16),
+            fresh=fresh,
+            request_hash=question,
+            verb=work.request.verb,
+            event=work.event,
+            neighbours=work.neighbours,
+            about=work.request.about(),
+        )
+        if charge.result is not None:
+            return _again(charge)
+        log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
+        stages(READING)
+        payload = _withholding_engine_errors(work, charge.sequence, stages)
+    stored = ledger.store_result(charge.sequence, payload)
+    stages.end()
+    return Release.from_bytes(stored, key=charge.key)
 
 
-def _about(request: Request) -> dict[str, str]:
-    """A request in words, for whoever reads the ledger; all of it is public."""
-    words = {name: _spelled(value) for name, value in request.arguments if value is not None}
-    words.pop("event", None)
-    return {"source": request.source, "user": request.user, **words}
+def _again(charge: Charge) -> Release:
+    log.info("entry %d: shown again, no charge", charge.sequence)
+    assert charge.result is not None  # noqa: S101  asked before
+    words = f"{charge.named}; fresh=True draws and charges anew"
+    return Release.from_bytes(charge.result, key=charge.key, again=words)
 
 
-def _spelled(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _withholding_engine_errors(work: Work, sequence: int, progress: Progress) -> Release:
+def _withholding_engine_errors(work: Work, sequence: int, stages: Stages) -> bytes:
     # After the first read an exception may quote private rows, in its text or in its cause.
     # Raising outside the handler leaves no link to it.
-    release = None
+    payload = None
     try:
-        release = work.read_and_draw(secrets.token_bytes(32), sequence, progress)
+        payload = work.read_and_draw(secrets.token_bytes(32), sequence, stages).to_bytes()
     except Exception:
         log.warning("entry %d: the engine failed; what it reported is withheld", sequence)
-    finally:
-        with suppress(Exception):
-            work.finish()
-    if release is None:
+    if payload is None:
         raise EngineError
-    return release
+    return payload

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-import weakref
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
-from headcount.tables.duckdb_schema import collated, view_text
+from headcount.tables.duckdb_identity import identity_of
+from headcount.tables.duckdb_schema import collated, cursor_of, view_text
 from headcount.tables.engine import (
     MAX_TEXT_BYTES,
     builtin,
     cast_always,
     cast_batches,
+    compiled_identity,
     through_text,
     withheld,
 )
+from headcount.tables.identity import Identity
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.parquet_files import ParquetFiles
 from headcount.tables.scratch import Scratch
+from headcount.tables.sessions import Current, Relations, lock_of
 from headcount.tables.view_sql import check_view
 from headcount.tables.views import check_expression
 
@@ -57,13 +63,24 @@ def _checked(memory: object) -> str:
     return memory
 
 
-class DuckDBEngine:
-    """Runs plans on one DuckDB connection, one stream at a time.
+@dataclass(slots=True)
+class _Session:
+    """A DuckDB connection, what was registered on it, and the copy that it reads, if any."""
 
+    connection: Any
+    shown: set[str] = field(default_factory=set)
+    copies: Path | None = None
+
+
+class DuckDBEngine:
+    """Runs plans on DuckDB, each release on a cursor of its own, one stream at a time.
+
+    show:   puts the rows on a connection, where they are not in the database for all to see
     files:  the files that are read, if there are any. A sound copy takes their place when a query
             cannot read them to their end. It has the same answer on both wherever the files can
             be read, and one that fails has given none yet: whatever it reads is summed up before
             its first row leaves.
+    alone:  whether only the given connection sees the rows, so that releases wait in turn
     """
 
     name = "duckdb"
@@ -72,20 +89,56 @@ class DuckDBEngine:
         self,
         connection: Any,
         scratch: Scratch | None = None,
+        *,
+        show: Callable[[Any], None] | None = None,
         files: ParquetFiles | None = None,
+        alone: bool = False,
     ) -> None:
         self.connection = connection
         self.scratch = scratch
-        self._files = files
+        self._show, self._files, self._alone = show, files, alone
+        self._turn = lock_of(connection)
+        self._relations = Relations()
+        self._current: Current[_Session] = Current()
+        self._main = _Session(connection.con)
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """A cursor of the same database: temporary views and tables are its own."""
+        if self._alone:
+            with self._turn, self._current.within(_Session(self._main.connection)):
+                yield
+            return
+        with self._turn:
+            session = _Session(cursor_of(self._main.connection))
+        try:
+            if self._show is not None:
+                self._show(session.connection)
+            with self._current.within(session):
+                yield
+        finally:
+            session.connection.close()
+            if session.copies is not None:
+                shutil.rmtree(session.copies, ignore_errors=True)
+
+    def _here(self) -> _Session:
+        return self._current.session or self._main
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds; text under a collation is told apart by the compiled query."""
         kinds = kinds_of(expr)
-        folded = collated(self.connection, expr)
+        with self._turn:
+            folded = collated(self.connection, expr)
         return {
             name: Kind.FOLDED_TEXT if kind is Kind.TEXT and name in folded else kind
             for name, kind in kinds.items()
         }
+
+    def identity(self, expr: Any) -> Identity:
+        """The files of the databases that hold the tables, and what is made of these."""
+        with self._turn:
+            query = compiled_identity(self.connection.compile(expr))
+            return replace(identity_of(self.connection, expr), query=query)
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse what mixes users, in the expression and in the views that it reads."""
@@ -101,47 +154,44 @@ class DuckDBEngine:
                 if text is not None:
                     check_view(text, "duckdb", column, text_of, trusted=trusted)
 
-        check_expression(expr, user, check_leaf, trusted=trusted)
+        with self._turn:
+            check_expression(expr, user, check_leaf, trusted=trusted)
 
-    def _run(self, query: str) -> Any:
+    def _run(self, expr: Any, before: str = "") -> Any:
+        here = self._here()
+        for name, table in self._relations.named_in(expr).items():
+            if name not in here.shown:
+                here.connection.register(name, table)
+                here.shown.add(name)
+        with self._turn:
+            query = f"{before}{self.connection.compile(expr)}"
         try:
-            return self.connection.con.execute(query)
+            return here.connection.execute(query)
         except Exception:
-            if self._files is None or not self._files.mend():
+            if self._files is None or here.copies is not None:
                 raise
-        return self.connection.con.execute(query)
-
-    def finish(self) -> None:
-        """Remove the copy, if there is one."""
-        if self._files is not None:
-            self._files.restore()
+            here.copies = self._files.mend(here.connection)
+        return here.connection.execute(query)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query through DuckDB's own record batch reader."""
         with withheld():
-            connection = self.connection
-            connection._register_in_memory_tables(expr)
-            result = self._run(connection.compile(expr))
+            result = self._run(expr)
             # Older releases know the reader only by its older name.
             open_reader = getattr(result, "to_arrow_reader", None) or result.fetch_record_batch
             yield from cast_batches(iter(open_reader(ROWS_PER_BATCH)), schema)
 
     def relation(self, table: pa.Table) -> Any:
-        """An Arrow table, scanned in place, and let go with the last query that names it."""
-        name = f"headcount_{token_hex(8)}"
-        self.connection.con.register(name, table)
-        relation = self.connection.table(name)
-        weakref.finalize(relation.op(), _forget, self.connection.con, name)
-        return relation
+        """An Arrow table, scanned in place."""
+        return self._relations.add(self.connection, f"headcount_{token_hex(8)}", table)
 
     def keep(self, expr: Any, name: str) -> None:
         """A temporary table of the connection."""
-        self.connection._register_in_memory_tables(expr)
-        self._run(f"create temporary table {name} as {self.connection.compile(expr)}")
+        self._run(expr, f"create temporary table {name} as ")
 
     def drop(self, name: str) -> None:
         """Forget it."""
-        self.connection.con.execute(f"drop table if exists {name}")
+        self._here().connection.execute(f"drop table if exists {name}")
 
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""
@@ -216,8 +266,3 @@ class DuckDBEngine:
         cut = builtin("date_trunc", ("string", "timestamp"), "timestamp")
         start = cut(ibis.literal(to), cast_always(time, "timestamp"))
         return start if to == "hour" else cast_always(start, "date")
-
-
-def _forget(connection: Any, name: str) -> None:
-    with suppress(Exception):
-        connection.unregister(name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
 from headcount.tables.engine import cast_always
 from headcount.tables.kinds import Kind, kind_of
-from headcount.tables.parquet_files import identifier
+from headcount.tables.parquet_files import identifier, quoted_text
 
 BINARY = ("", "binary", "c", "posix")
 
@@ -22,6 +23,40 @@ def described(connection: Any, query: str) -> dict[str, str]:
 def named(table: str, schema: str | None = None) -> str:
     """A table's name in a query; a schema may stand behind a database's name and a dot."""
     return ".".join(identifier(part) for part in (*(schema or "").split("."), table) if part)
+
+
+def cursor_of(connection: Any) -> Any:
+    """Another connection to the same database, with the same settings."""
+    cursor = connection.cursor()
+    cursor.execute("set enable_progress_bar = false")
+    settings = "select name, value from duckdb_settings()"
+    own = dict(cursor.execute(settings).fetchall())
+    for name, value in connection.execute(settings).fetchall():
+        if value is not None and own.get(name) != value:
+            # Some settings tell of the machine or were fixed when the database was opened.
+            with suppress(Exception):
+                cursor.execute(f"set {name} = {quoted_text(str(value))}")
+    return cursor
+
+
+def seen_by_cursors(connection: Any, expr: Any) -> bool:
+    """Whether a new cursor reads the same tables: not temporary ones, and no others of that name.
+
+    Tables in memory are registered wherever they are needed, so they do not matter.
+    """
+    import ibis.expr.operations as ops
+
+    leaves = expr.op().find((ops.DatabaseTable, ops.SQLQueryResult))
+    if any(not isinstance(leaf, ops.DatabaseTable) for leaf in leaves):
+        return False
+    temporary = {
+        name.lower()
+        for kind in ("table", "view")
+        for (name,) in connection.con.execute(
+            f"select {kind}_name from duckdb_{kind}s() where temporary"  # noqa: S608
+        ).fetchall()
+    }
+    return not any(leaf.name.lower() in temporary for leaf in leaves)
 
 
 def view_text(connection: Any, table: str, schema: str | None) -> str | None:

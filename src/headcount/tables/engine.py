@@ -7,8 +7,9 @@ spell differently is a method here, so that the rest of headcount never asks whi
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cache
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from headcount.errors import EngineError, HeadcountError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from headcount.tables.identity import Identity
     from headcount.tables.kinds import Kind
 
 
@@ -36,6 +38,10 @@ class Engine(Protocol):
         """What each column holds, asked of the schema only. Reads no row."""
         ...
 
+    def identity(self, expr: Any) -> Identity:
+        """Where the rows of an expression really are, asked of the database itself."""
+        ...
+
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse an expression or a view whose rows are not each a function of one record."""
         ...
@@ -45,7 +51,7 @@ class Engine(Protocol):
         ...
 
     def relation(self, table: pa.Table) -> Any:
-        """A small public table, visible to the connection that will run the query."""
+        """A small public table, visible to whichever connection will run a query that names it."""
         ...
 
     def keep(self, expr: Any, name: str) -> None:
@@ -56,8 +62,12 @@ class Engine(Protocol):
         """Forget a temporary table."""
         ...
 
-    def finish(self) -> None:
-        """Remove what a release has put on disk; called when it ends, however it ends."""
+    def session(self) -> AbstractContextManager[None]:
+        """A connection for what this thread asks until the block ends, shared with no other.
+
+        Temporary tables and copies on disk go with it, however it ends. Where an engine has one
+        connection only, sessions wait in turn.
+        """
         ...
 
     def sha256_hex(self, text: Any) -> Any:
@@ -142,6 +152,13 @@ def cast_always(value: Any, kind: str) -> Any:
     import ibis.expr.operations as ops
 
     return ops.Cast(value, ibis.dtype(kind)).to_expr()
+
+
+def compiled_identity(query: str) -> str:
+    """A compiled query, hashed; names that Ibis makes up for tables in memory do not count."""
+    from headcount.tables.identity import hashed
+
+    return hashed(re.sub(r"ibis_\w*memtable_\w+", "memtable", query))
 
 
 def double(value: float | int) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.csv import Csv
@@ -14,6 +15,7 @@ from headcount.tables.declared_types import check_types, type_rules, typed
 from headcount.tables.duckdb import DuckDBEngine, own_duckdb
 from headcount.tables.duckdb_schema import table_on
 from headcount.tables.folders import folder_columns
+from headcount.tables.identity import of_files
 from headcount.tables.parquet_files import ParquetFiles, check_schemas
 from headcount.tables.scratch import Scratch
 from headcount.tables.source import NOTHING, Options, Source
@@ -28,7 +30,7 @@ MENDED_RULE = (
 
 def open_files(pattern: str, user: str, options: Options) -> Source:
     """The files of a path or a pattern as one table."""
-    paths = _paths(pattern)
+    paths = paths_of(pattern)
     endings = {_ending(path) for path in paths}
     if endings == {"parquet"}:
         options.refuse_for("Parquet files", "csv")
@@ -40,7 +42,8 @@ def open_files(pattern: str, user: str, options: Options) -> Source:
     )
 
 
-def _paths(pattern: str) -> list[str]:
+def paths_of(pattern: str) -> list[str]:
+    """The files of a path or a pattern, in order."""
     names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
     if not paths or not all(Path(path).is_file() for path in paths):
@@ -77,6 +80,11 @@ def check_names(countable: Sequence[str], others: Sequence[str], where: str) -> 
         )
 
 
+def registers(rows: object) -> Callable[[Any], None]:
+    """What puts rows that Arrow holds or reads on a connection."""
+    return lambda connection: connection.register(ROWS, rows)
+
+
 def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     csv = options.csv or Csv()
     folders = folder_columns(paths, pattern)
@@ -85,15 +93,17 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     check_types(options.types, [*columns, *folders[0]], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
-    connection.con.register(ROWS, csv_dataset(paths, csv, columns, folders))
+    show = registers(csv_dataset(paths, csv, columns, folders))
+    show(connection.con)
     names = [*columns, *folders[0]]
     table, _ = table_on(connection, ROWS, dict.fromkeys(names, "VARCHAR"))
     rules = (str(csv), *type_rules(options.types))
     return Source(
-        DuckDBEngine(connection, scratch),
+        DuckDBEngine(connection, scratch, show=show),
         typed(table, options.types),
         pattern,
         rules=rules,
+        identity=of_files(paths, pattern),
         lists_columns=csv.columns is not None,
     )
 
@@ -105,17 +115,19 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
     check_types(options.types, folders[0], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
-    files = ParquetFiles(connection, ROWS, paths, folders, scratch)
+    files = ParquetFiles(ROWS, paths, folders, scratch)
     try:
-        types = files.open()
+        files.show(connection.con)
+        types = files.types(connection.con)
     except Exception:
         raise UsageError(f"A file at {pattern!r} cannot be read as Parquet. {NOTHING}") from None
     wanted = {name: kind for name, kind in types.items() if name not in others}
     table, more = table_on(connection, ROWS, wanted)
     return Source(
-        DuckDBEngine(connection, scratch, files),
+        DuckDBEngine(connection, scratch, show=files.show, files=files),
         typed(table, options.types),
         pattern,
         others=(*others, *more),
+        identity=of_files(paths, pattern),
         rules=(MENDED_RULE, *([FOLDER_RULE] if folders[0] else []), *type_rules(options.types)),
     )

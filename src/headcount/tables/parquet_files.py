@@ -9,7 +9,7 @@ changes nothing but the time it takes.
 
 from __future__ import annotations
 
-import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,51 +69,44 @@ def _leaves(schema: Any) -> dict[str, tuple[object, ...]]:
 
 
 class ParquetFiles:
-    """A view on a DuckDB connection: of the files, or of a sound copy while a release needs one."""
+    """The files as a view on a DuckDB connection, or a sound copy of them where that is needed."""
 
     def __init__(
         self,
-        connection: Any,
         view: str,
         paths: Sequence[str],
         folders: Sequence[Mapping[str, str | None]],
         scratch: Scratch,
     ) -> None:
-        self._connection, self._view = connection, view
+        self._view = view
         self._paths, self._folders, self._scratch = paths, folders, scratch
         self._query = files_query(linked(paths, folders, scratch), folders[0])
-        self._copies = scratch.path / "mended"
         self._types: dict[str, str] = {}
 
-    def open(self) -> dict[str, str]:
-        """Make the view; what DuckDB says that its columns hold."""
-        self._show(self._query)
-        rows = self._connection.con.execute(f"describe {self._view}").fetchall()
+    def show(self, connection: Any) -> None:
+        """Make the view on one connection."""
+        self._show(connection, self._query)
+
+    def types(self, connection: Any) -> dict[str, str]:
+        """What DuckDB says that the columns of the view hold."""
+        rows = connection.execute(f"describe {self._view}").fetchall()
         self._types = {name: kind for name, kind, *_ in rows}
         return self._types
 
-    def mend(self) -> bool:
-        """Put a sound copy in the place of the files; whether that had not been done before."""
-        if self._copies.exists():
-            return False
-        self._show(self._copied())
-        return True
+    def mend(self, connection: Any) -> Path:
+        """Put a sound copy in the place of the files; the folder that holds it."""
+        copies = Path(tempfile.mkdtemp(prefix="mended-", dir=self._scratch.path))
+        self._show(connection, self._copied(copies))
+        return copies
 
-    def restore(self) -> None:
-        """Put the files in their place again, and remove the copy."""
-        if self._copies.exists():
-            self._show(self._query)
-            shutil.rmtree(self._copies)
+    def _show(self, connection: Any, query: str) -> None:
+        connection.execute(f"create or replace temporary view {self._view} as {query}")
 
-    def _show(self, query: str) -> None:
-        self._connection.con.execute(f"create or replace view {self._view} as {query}")
-
-    def _copied(self) -> str:
+    def _copied(self, folder: Path) -> str:
         """Copy what can be read. Columns keep their types, so nothing else of a query changes."""
-        self._copies.mkdir(mode=0o700)
         for index, (path, said) in enumerate(zip(self._paths, self._folders, strict=True)):
-            _copy(path, said, self._copies, index)
-        copies = sorted(self._copies.iterdir())
+            _copy(path, said, folder, index)
+        copies = sorted(folder.iterdir())
         held = set(_names(copies[0])) if copies else set()
         columns = ", ".join(
             f"{identifier(name) if name in held else 'null'}::{kind} as {identifier(name)}"

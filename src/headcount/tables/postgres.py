@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -13,13 +15,25 @@ from headcount.tables.engine import (
     builtin,
     cast_always,
     cast_batches,
+    compiled_identity,
     double,
     require,
     through_text,
     withheld,
 )
+from headcount.tables.identity import Identity
 from headcount.tables.kinds import Kind, kinds_of
-from headcount.tables.postgres_schema import KINDS, check_encoding, quoted, types_of, view_text
+from headcount.tables.postgres_identity import identity_of
+from headcount.tables.postgres_schema import (
+    KINDS,
+    check_encoding,
+    check_storable,
+    check_temporary,
+    quoted,
+    types_of,
+    view_text,
+)
+from headcount.tables.sessions import Current, Relations, lock_of
 from headcount.tables.view_sql import check_view
 from headcount.tables.views import check_expression
 
@@ -27,35 +41,86 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@dataclass(slots=True)
+class _Session:
+    """An ADBC connection and the names of the tables that were put on it."""
+
+    connection: Any
+    shown: set[str] = field(default_factory=set)
+
+
 class PostgresEngine:
-    """Compiles on Ibis's connection and runs on an ADBC connection to the same database."""
+    """Compiles on Ibis's connection; each release has an ADBC connection to the same database."""
 
     name = "postgres"
 
     def __init__(self, connection: Any) -> None:
         require("adbc_driver_postgresql", "postgres", "Reading from PostgreSQL")
-        from adbc_driver_postgresql import dbapi
         from psycopg.conninfo import make_conninfo
 
         self.connection = connection
         check_encoding(connection)
+        check_temporary(connection)
         info = connection.con.info
         parameters = info.get_parameters()
         if info.password:
             parameters["password"] = info.password
+        self._address = make_conninfo(**parameters)
+        self._turn = lock_of(connection)
+        self._relations = Relations()
+        self._current: Current[_Session] = Current()
+        self._main: _Session | None = None
+
+    def _connect(self) -> _Session:
+        from adbc_driver_postgresql import dbapi
+
         try:
-            self.adbc = dbapi.connect(make_conninfo(**parameters), autocommit=True)
+            return _Session(dbapi.connect(self._address, autocommit=True))
         except Exception:
             raise UsageError(
                 "A second connection to the PostgreSQL server was refused. headcount needs one "
-                "to carry results. Nothing was read and nothing was charged."
+                "for each release. Nothing was read and nothing was charged."
             ) from None
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """A new connection to the server; its temporary tables end with it."""
+        session = self._connect()
+        try:
+            with self._current.within(session):
+                yield
+        finally:
+            with suppress(Exception):
+                session.connection.close()
+
+    def _here(self) -> _Session:
+        if self._current.session is not None:
+            return self._current.session
+        if self._main is None:
+            self._main = self._connect()
+        return self._main
+
+    def _compiled(self, expr: Any) -> str:
+        """The query, once the tables that it names are on this session's connection."""
+        here = self._here()
+        for name, table in self._relations.named_in(expr).items():
+            if name not in here.shown:
+                with here.connection.cursor() as cursor:
+                    cursor.adbc_ingest(name, table, mode="create", temporary=True)
+                    cursor.execute(f"analyze {name}")
+                here.shown.add(name)
+        with self._turn:
+            return str(self.connection.compile(expr))
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds, checked on the connection that will run the query."""
-        query = self.connection.compile(expr)
         known = kinds_of(expr)
+        with self.session():
+            return self._kinds(expr, known)
+
+    def _kinds(self, expr: Any, known: Mapping[str, Kind]) -> Mapping[str, Kind]:
         try:
+            query = self._compiled(expr)
             types = types_of(self.connection, query)
             kinds = {
                 name: KINDS[types[name]][1]
@@ -68,7 +133,7 @@ class PostgresEngine:
                 f"pg_collation_for((select {quoted(name)} from ({query}) as q limit 0))"  # noqa: S608
                 for name in texts
             )
-            with self.adbc.cursor() as cursor:
+            with self._here().connection.cursor() as cursor:
                 cursor.execute(f"select * from ({query}) as q limit 0")  # noqa: S608
                 cursor.fetchall()
                 used = self._row(cursor, f"select {collations}") if texts else ()
@@ -87,6 +152,12 @@ class PostgresEngine:
             if collation is not None and collation.split(".")[-1].strip('"') in folding:
                 kinds[name] = Kind.FOLDED_TEXT
         return kinds
+
+    def identity(self, expr: Any) -> Identity:
+        """The server's own number and the tables', and what is made of these."""
+        with self._turn:
+            query = compiled_identity(self.connection.compile(expr))
+            return replace(identity_of(self.connection, expr), query=query)
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse what mixes users, in the expression and in the views that it reads."""
@@ -109,45 +180,26 @@ class PostgresEngine:
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query as a binary copy that arrives in Arrow batches."""
-        with withheld(), self.adbc.cursor() as cursor:
-            cursor.execute(self.connection.compile(expr))
+        with withheld(), self._here().connection.cursor() as cursor:
+            cursor.execute(self._compiled(expr))
             yield from cast_batches(iter(cursor.fetch_record_batch()), schema)
 
     def relation(self, table: pa.Table) -> Any:
-        """A temporary table on the connection that runs the query."""
-        import ibis
-        import ibis.expr.operations as ops
-
-        name = f"headcount_{token_hex(8)}"
-        try:
-            with self.adbc.cursor() as cursor:
-                cursor.adbc_ingest(name, table, mode="create", temporary=True)
-                cursor.execute(f"analyze {name}")
-        except Exception:
-            raise UsageError(
-                "The list of groups could not be stored as a temporary table in PostgreSQL: the "
-                "role needs the right to make one, and a text cannot hold the character NUL."
-            ) from None
-        return ops.DatabaseTable(
-            name=name,
-            schema=ibis.Schema.from_pyarrow(table.schema),
-            source=self.connection,
-            namespace=ops.Namespace(),
-        ).to_expr()
+        """A temporary table on each connection that runs a query with it."""
+        check_storable(table)
+        return self._relations.add(self.connection, f"headcount_{token_hex(8)}", table)
 
     def keep(self, expr: Any, name: str) -> None:
         """A temporary table on the connection that runs the queries."""
-        with self.adbc.cursor() as cursor:
-            cursor.execute(f"create temporary table {name} as {self.connection.compile(expr)}")
+        query = self._compiled(expr)
+        with self._here().connection.cursor() as cursor:
+            cursor.execute(f"create temporary table {name} as {query}")
             cursor.execute(f"analyze {name}")
 
     def drop(self, name: str) -> None:
         """Forget it."""
-        with self.adbc.cursor() as cursor:
+        with self._here().connection.cursor() as cursor:
             cursor.execute(f"drop table if exists {name}")
-
-    def finish(self) -> None:
-        """Nothing is kept beside the engine's own temporary tables."""
 
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256 of the UTF-8 bytes, from PostgreSQL's own functions."""

@@ -101,3 +101,29 @@ def view_text(connection: Any, name: str, schema: str | None) -> str | None:
         )
         found = cursor.fetchone()
     return "" if found is None else found[0]
+
+
+def check_temporary(connection: Any) -> None:
+    """Refuse a role that may not make temporary tables: every release makes some."""
+    with connection.con.cursor() as cursor:
+        cursor.execute("select has_database_privilege(current_database(), 'TEMPORARY')")
+        may = cursor.fetchone()[0]
+    if not may:
+        raise UsageError(
+            "This role may not make temporary tables in the PostgreSQL database, and a release "
+            "needs them. Let its owner grant it: grant temporary on database name to role. "
+            "Nothing was read and nothing was charged."
+        )
+
+
+def check_storable(table: Any) -> None:
+    """Refuse a list that PostgreSQL cannot store."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for column in table.columns:
+        if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
+            raise UsageError(
+                "A listed group holds the character NUL, which no text of PostgreSQL can hold: "
+                "leave it out. Nothing was read and nothing was charged."
+            )

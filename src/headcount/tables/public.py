@@ -36,3 +36,19 @@ def public(table: Any) -> Any:
 def is_declared(relation: Any) -> bool:
     """Whether a relation of an Ibis expression is one that ``public`` returned."""
     return relation in _declared
+
+
+def private_leaves(expr: Any) -> list[Any]:
+    """The database tables that an expression reads, but for those within public ones."""
+    import ibis.expr.operations as ops
+
+    waiting, seen, leaves = [expr.op()], set(), []
+    while waiting:
+        op = waiting.pop()
+        if op in seen or is_declared(op):
+            continue
+        seen.add(op)
+        if isinstance(op, ops.DatabaseTable):
+            leaves.append(op)
+        waiting.extend(op.__children__)
+    return leaves

@@ -9,6 +9,7 @@ from typing import Any
 from headcount.errors import UsageError
 from headcount.tables.csv import Csv
 from headcount.tables.engine import Engine
+from headcount.tables.identity import Identity
 
 NOTHING = "Nothing was read and nothing was charged."
 
@@ -69,5 +70,6 @@ class Source:
     others: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     is_view: bool = False
+    identity: Identity = field(default_factory=Identity)
     lists_columns: bool = True
     """Whether a refusal may list the columns: a CSV file without a header has a record there."""

@@ -7,13 +7,15 @@ metadata; never in a cell.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from headcount.errors import UsageError
 from headcount.tables.address import Address, is_address, parse_address
-from headcount.tables.engine import require
+from headcount.tables.engine import Engine, require
+from headcount.tables.identity import Identity, hashed
 from headcount.tables.source import NOTHING, Options, Source
 
 
@@ -45,6 +47,16 @@ def find_source(source: object, user: str, options: Options) -> Source:
     )
 
 
+def identify(source: str) -> Identity:
+    """Where the rows of files or of an address are. Nothing is read."""
+    if is_address(source):
+        return _from_address(parse_address(source), Options()).identity
+    from headcount.tables.files import paths_of
+    from headcount.tables.identity import of_files
+
+    return of_files(paths_of(source), source)
+
+
 def _from_address(address: Address, options: Options) -> Source:
     if address.engine == "postgres":
         options.refuse_for("PostgreSQL, which has limits of its own", "memory")
@@ -71,7 +83,7 @@ def _from_address(address: Address, options: Options) -> Source:
         raise UsageError(f"There is no table to read at {address}. {NOTHING}") from None
     table, others = table_on(connection, address.table, types, address.schema)
     engine = DuckDBEngine(connection, scratch)
-    return Source(engine, table, str(address), others, is_view=True)
+    return _of_address(engine, table, address, others)
 
 
 def _from_postgres(address: Address) -> Source:
@@ -84,7 +96,12 @@ def _from_postgres(address: Address) -> Source:
         table, others = table_on(connection, address.table, address.schema)
     except Exception:
         raise UsageError(f"There is no table to read at {address}. {NOTHING}") from None
-    return Source(engine, table, str(address), others, is_view=True)
+    return _of_address(engine, table, address, others)
+
+
+def _of_address(engine: Engine, table: Any, address: Address, others: tuple[str, ...]) -> Source:
+    identity = replace(engine.identity(table), query="", former=(str(address),))
+    return Source(engine, table, str(address), others, is_view=True, identity=identity)
 
 
 def _connect_postgres(address: Address) -> Any:
@@ -105,7 +122,7 @@ def _from_frame(frame: Any, package: str, options: Options) -> Source:
     """A frame in memory, read in place: pandas and Polars share their buffers with Arrow."""
     from headcount.tables.duckdb import DuckDBEngine, own_duckdb
     from headcount.tables.duckdb_schema import described, table_on
-    from headcount.tables.files import ROWS, check_names
+    from headcount.tables.files import ROWS, check_names, registers
     from headcount.tables.frames import frame_table
     from headcount.tables.scratch import Scratch
 
@@ -113,10 +130,13 @@ def _from_frame(frame: Any, package: str, options: Options) -> Source:
     check_names(table.column_names, others, f"this {package} table")
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
-    connection.con.register(ROWS, table)
+    show = registers(table)
+    show(connection.con)
     known, more = table_on(connection, ROWS, described(connection, ROWS))
-    engine = DuckDBEngine(connection, scratch)
-    return Source(engine, known, f"a {package} table", (*others, *more))
+    engine = DuckDBEngine(connection, scratch, show=show)
+    # Rows in memory have no place: the account's name and the columns say which they are.
+    identity = Identity(query=hashed(repr([(c.name, str(c.type)) for c in table.schema])))
+    return Source(engine, known, f"a {package} table", (*others, *more), identity=identity)
 
 
 def _from_ibis(table: Any) -> Source:
@@ -129,8 +149,9 @@ def _from_ibis(table: Any) -> Source:
     engine: Any
     if connection.name == "duckdb":
         from headcount.tables.duckdb import DuckDBEngine
+        from headcount.tables.duckdb_schema import seen_by_cursors
 
-        engine = DuckDBEngine(connection)
+        engine = DuckDBEngine(connection, alone=not seen_by_cursors(connection, table))
     elif connection.name == "postgres":
         from headcount.tables.postgres import PostgresEngine
 
@@ -143,7 +164,8 @@ def _from_ibis(table: Any) -> Source:
         raise UsageError(
             f"headcount runs on DuckDB, PostgreSQL and Spark, not on {connection.name}. {NOTHING}"
         )
-    return Source(engine, _with_sound_memory(table), "an Ibis table", is_view=True)
+    sound = _with_sound_memory(table)
+    return Source(engine, sound, "an Ibis table", is_view=True, identity=engine.identity(sound))
 
 
 def _with_sound_memory(table: Any) -> Any:
@@ -183,4 +205,6 @@ def _from_spark(frame: Any) -> Source:
     view = f"headcount_{token_hex(8)}"
     rows.createOrReplaceTempView(view)
     table = connection.table(view)
-    return Source(SparkEngine(connection), table, "a Spark data frame", others, is_view=True)
+    engine = SparkEngine(connection)
+    identity = engine.identity(table)
+    return Source(engine, table, "a Spark data frame", others, is_view=True, identity=identity)

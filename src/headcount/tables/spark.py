@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from headcount.errors import UsageError
 from headcount.tables.engine import (
@@ -16,7 +19,9 @@ from headcount.tables.engine import (
     through_text,
     withheld,
 )
+from headcount.tables.identity import FilePart, Identity, hashed
 from headcount.tables.kinds import Kind, kinds_of
+from headcount.tables.sessions import lock_of
 from headcount.tables.spark_plan import check_plan
 from headcount.tables.views import check_expression
 
@@ -36,7 +41,14 @@ class SparkEngine:
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
-        self.session = connection._session
+        self.spark = connection._session
+        self._turn = lock_of(connection)
+
+    def _query(self, expr: Any) -> Any:
+        with self._turn:
+            self.connection._register_in_memory_tables(expr)
+            query = str(self.connection.compile(expr))
+        return self.spark.sql(query)
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds; Ibis does not tell Spark's two kinds of time apart."""
@@ -44,7 +56,7 @@ class SparkEngine:
 
         kinds = kinds_of(expr)
         try:
-            fields = self.session.sql(self.connection.compile(expr)).schema.fields
+            fields = self._query(expr).schema.fields
         except Exception:
             raise UsageError(
                 "Spark cannot read this table. Nothing was read and nothing was charged."
@@ -56,13 +68,26 @@ class SparkEngine:
                 kinds[field.name] = Kind.FOLDED_TEXT
         return kinds
 
+    def identity(self, expr: Any) -> Identity:
+        """The files that Spark would read, and the plan that it makes of them."""
+        try:
+            frame = self._query(expr)
+            files = [unquote(urlsplit(place).path) for place in frame.inputFiles()]
+            plan = (
+                f"{frame.semanticHash()} {frame._jdf.queryExecution().analyzed().canonicalized()}"
+            )
+        except Exception:
+            return Identity()
+        there = tuple(FilePart(os.path.realpath(path)) for path in files)
+        return Identity(files=tuple(dict.fromkeys(there)), query=hashed(plan))
+
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse what mixes users, in the expression and in how its tables were made."""
 
         def check_leaf(op: Any, column: str | None) -> None:
             if type(op).__name__ == "DatabaseTable":
                 place = ".".join(f"`{part}`" for part in (*_namespace(op), op.name))
-                plan = self.session.table(place)._jdf.queryExecution().analyzed()
+                plan = self.spark.table(place)._jdf.queryExecution().analyzed()
                 check_plan(plan, column, trusted=trusted)
 
         check_expression(expr, user, check_leaf, trusted=trusted)
@@ -70,30 +95,29 @@ class SparkEngine:
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query and collect it as Arrow; ``toArrow`` keeps the order of the query."""
         with withheld():
-            self.connection._register_in_memory_tables(expr)
-            table = self.session.sql(self.connection.compile(expr)).toArrow()
+            table = self._query(expr).toArrow()
             yield from cast_batches(iter(table.to_batches()), schema)
 
     def relation(self, table: pa.Table) -> Any:
         """A view in the session that runs the query."""
         name = f"headcount_{token_hex(8)}"
-        rows = self.session.createDataFrame(table, schema=_spark_schema(table.schema))
+        rows = self.spark.createDataFrame(table, schema=_spark_schema(table.schema))
         rows.createOrReplaceTempView(name)
         return self.connection.table(name)
 
     def keep(self, expr: Any, name: str) -> None:
         """A cached view: partitions that are lost are computed again."""
-        self.connection._register_in_memory_tables(expr)
-        rows = self.session.sql(str(self.connection.compile(expr)))
-        rows.cache().createOrReplaceTempView(name)
+        self._query(expr).cache().createOrReplaceTempView(name)
 
     def drop(self, name: str) -> None:
         """Forget it."""
-        self.session.catalog.uncacheTable(name)
-        self.session.catalog.dropTempView(name)
+        self.spark.catalog.uncacheTable(name)
+        self.spark.catalog.dropTempView(name)
 
-    def finish(self) -> None:
-        """Nothing is kept beside the engine's own temporary tables."""
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Nothing to open: Spark runs what many threads ask, and every view has its own name."""
+        yield
 
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine
+from headcount.tables.identity import Identity
 from headcount.tables.kinds import Kind
 from headcount.tables.rules import check_user, user_rules
 from headcount.tables.source import Options
@@ -27,6 +28,7 @@ class UserTable:
     where: str | None = None
     rules: tuple[str, ...] = field(default=())
     lists_columns: bool = True
+    identity: Identity = field(default_factory=Identity)
     said: tuple[tuple[str, str], ...] = ()
     """What whoever opened it said of how it is read, spelled for the request."""
 
@@ -82,6 +84,7 @@ def open_table(
         where,
         rules,
         opened.lists_columns,
+        opened.identity,
         options.spelled(),
     )
 

@@ -23,7 +23,7 @@ def sniffed() -> AbstractContextManager[None]:
         scratch = Scratch()
         connection = own_duckdb(None, scratch, None)
         table = connection.read_csv(paths, all_varchar=True, header=True)
-        return Source(DuckDBEngine(connection, scratch), table, pattern)
+        return Source(DuckDBEngine(connection, scratch, alone=True), table, pattern)
 
     return swapped(files, "_csv", guess)
 
@@ -44,8 +44,9 @@ def open_quotes() -> AbstractContextManager[None]:
 def nothing_mended() -> AbstractContextManager[None]:
     """A file is read as it is, or not at all."""
 
-    def bare(connection: Any, scratch: Any = None, _files: Any = None) -> DuckDBEngine:
-        return DuckDBEngine(connection, scratch)
+    def bare(connection: Any, scratch: Any, *, show: Any, files: Any = None) -> DuckDBEngine:
+        del files
+        return DuckDBEngine(connection, scratch, show=show)
 
     return swapped(files, "DuckDBEngine", bare)
 

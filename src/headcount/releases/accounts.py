@@ -1,0 +1,156 @@
+"""Which account pays for a source: one for one table, however it is spelled."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headcount.accounting.convert import zcdp_of
+from headcount.errors import LedgerError, NoAccountError, UsageError
+from headcount.ledger.account import Account, Opening
+from headcount.ledger.mounts import file_system
+from headcount.ledger.opening import check_same, taken
+from headcount.privacy.spend import Zcdp
+from headcount.tables.identity import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headcount.ledger.ledger import Ledger
+    from headcount.privacy.budget import Budget
+    from headcount.privacy.neighbours import Neighbours
+
+FILES = (".parquet", ".csv", ".csv.gz", ".duckdb")
+FLEETING = {
+    "overlay": "a layer of a container",
+    "aufs": "a layer of a container",
+    "tmpfs": "memory",
+    "ramfs": "memory",
+}
+
+
+def account_of(book: Ledger, account: str | None, identity: Identity, name: str | None) -> str:
+    """The account of a source: as asked, or the one that covers it, or a new one of this name.
+
+    A source that overlaps what another account covers is refused.
+    """
+    owners = _owners(book, identity)
+    asked = {account} if account is not None else set(owners.values())
+    for source, owner in owners.items():
+        if owner not in asked:
+            raise LedgerError(taken(source, owner))
+    if len(asked) > 1:
+        raise LedgerError(
+            f"This source overlaps those of several accounts: {', '.join(sorted(asked))}. "
+            "Nothing was charged. Open the tables of each by themselves."
+        )
+    found = next(iter(asked), name)
+    if found is None:
+        raise nameless()
+    return found
+
+
+def named_source(
+    book: Ledger, source: str, account: str | None, also: Sequence[str] = ()
+) -> tuple[str, Identity]:
+    """The account and the identity of a source that nobody reads yet, for its owner to open.
+
+    What looks like a path or an address must be there; anything else is a name.
+    """
+    from headcount.tables.address import is_address
+    from headcount.tables.sources import identify
+
+    is_place = looks_like_place(source)
+    parts = [identify(place) for place in ([source] if is_place else []) + list(also)]
+    identity = Identity(
+        names=tuple(name for part in parts for name in part.names),
+        files=tuple(file for part in parts for file in part.files),
+        former=tuple(name for part in parts for name in part.former),
+    )
+    own = source if not is_place else None
+    if is_place and not is_address(source):
+        own = str(Path(source).absolute())
+    return account_of(book, account if is_place else account or source, identity, own), identity
+
+
+def looks_like_place(text: str) -> bool:
+    """Whether a text is meant as a path, a pattern or an address, and not as a bare name."""
+    return any(mark in text for mark in "/\\*?") or text.lower().endswith(FILES)
+
+
+def _owners(book: Ledger, identity: Identity) -> dict[str, str]:
+    """Every account that covers a part of the source, by that part."""
+    owners: dict[str, str] = {}
+    keys = (*identity.names, *identity.former, *(file.key for file in identity.files))
+    for key, owner in book.covering(keys).items():
+        owners[key] = owner
+    for file in identity.files:
+        inode = file.inode
+        for record, owner in book.covered_from(inode) if inode else ():
+            if file.is_recorded(record):
+                owners.setdefault(file.key, owner)
+    return owners
+
+
+def opening_of(
+    book: Ledger, name: str, budget: Budget | None, neighbours: Neighbours, identity: Identity
+) -> Opening:
+    """The account as it is, or as the first charge will open it. Nothing is written."""
+    account = book.find_account(name)
+    if account is not None:
+        check_same(account, budget, neighbours)
+        return Opening(account, None, identity.covers)
+    if budget is None:
+        raise NoAccountError(
+            f"There is no account {name!r} in the ledger {book.address!r}, and no budget to open "
+            "it with. Say what may ever be spent on these people: "
+            "budget=hc.Budget(epsilon=1, delta=1e-6), or headcount ledger open. If there should "
+            "be an account, check the ledger's place. Nothing was charged."
+        )
+    new = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
+    return Opening(new, budget, identity.covers)
+
+
+def nameless() -> UsageError:
+    """The refusal of a source that no account can be named after."""
+    return UsageError(
+        "This source has no name of its own, and a budget belongs to a named dataset. "
+        "Give it one: account='web-events'. Nothing was charged."
+    )
+
+
+def default_ledger() -> str | Path:
+    """Where the ledger is when nobody says: HEADCOUNT_LEDGER, or the user's data folder."""
+    named = os.environ.get("HEADCOUNT_LEDGER")
+    if named:
+        return named
+    data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    folder = Path(data_home) / "headcount"
+    place = folder / "ledger.db"
+    if not place.exists():
+        _check_lasts(folder, place)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        raise LedgerError(
+            f"The folder {str(folder)!r} for the ledger cannot be made. Say where the ledger is: "
+            "ledger='ledger.db', or set HEADCOUNT_LEDGER."
+        ) from None
+    return place
+
+
+def _check_lasts(folder: Path, place: Path) -> None:
+    """Refuse to begin a ledger where it would be forgotten: its budgets would be, with it."""
+    real = folder.resolve()
+    what = FLEETING.get(file_system(real) or "")
+    if real.is_relative_to(Path(tempfile.gettempdir()).resolve()):
+        what = "the folder for temporary files"
+    if what is not None:
+        raise LedgerError(
+            f"There is no ledger yet, and its usual place {str(place)!r} is in {what}, which does "
+            "not last: a ledger that is lost forgets what was spent. Nothing was charged. Say "
+            "where it is to be kept: --ledger or ledger=, or set HEADCOUNT_LEDGER, to a file on a "
+            "disk that stays. To use this place all the same, name it there."
+        )

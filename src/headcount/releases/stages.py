@@ -1,0 +1,33 @@
+"""What a release says of itself while it runs: a public list that the plan has fixed [O2].
+
+Which way a release takes inside may follow from what it drew. A caller who saw that way, and then
+stopped the release, would have learned something that no stored result pays for. So the list is
+the same on every way: stages that are passed over are said when a later one begins, or at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str], None]
+
+
+class Stages:
+    """The stages of one release, each said once and in order."""
+
+    def __init__(self, names: tuple[str, ...], progress: Progress) -> None:
+        self._left = list(names)
+        self._names = names
+        self._progress = progress
+
+    def __call__(self, name: str) -> None:
+        """Say that a stage begins, and before it all that come earlier in the list."""
+        if name not in self._names:
+            raise ValueError(f"{name!r} is not among the stages of the plan")
+        while name in self._left:
+            self._progress(self._left.pop(0))
+
+    def end(self) -> None:
+        """Say whatever has not been said yet."""
+        while self._left:
+            self._progress(self._left.pop(0))

@@ -1,0 +1,55 @@
+"""What a PostgreSQL table is to the ledger: what the server says of itself and of the table.
+
+The server's own number, the database's and the table's are the same whatever host, user or search
+path led there. The names stand beside the numbers, for tables that are dropped and made again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headcount.tables.identity import Identity
+from headcount.tables.postgres_schema import quoted
+from headcount.tables.public import private_leaves
+
+SERVER = """
+select (select system_identifier from pg_control_system()), d.oid, d.datname
+from pg_database d where d.datname = current_database()
+"""
+# A view leads to what it reads; a partition to all of its family, upwards and downwards.
+FAMILY = """
+with recursive reads(oid) as (
+    select to_regclass(%s)::oid
+  union
+    select r.found from reads join lateral (
+        select d.refobjid as found
+        from pg_rewrite w join pg_depend d
+          on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+         and d.refclassid = 'pg_class'::regclass
+        where w.ev_class = reads.oid
+      union all
+        select i.inhparent from pg_inherits i where i.inhrelid = reads.oid
+      union all
+        select i.inhrelid from pg_inherits i where i.inhparent = reads.oid
+    ) r on true
+)
+select c.oid, n.nspname, c.relname
+from reads join pg_class c using (oid) join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p', 'f', 'v', 'm')
+"""
+
+
+def identity_of(connection: Any, expr: Any) -> Identity:
+    """The tables of an expression, with all that they read and belong to."""
+    names: list[str] = []
+    with connection.con.cursor() as cursor:
+        cursor.execute(SERVER)
+        server, database, called = cursor.fetchone()
+        for leaf in private_leaves(expr):
+            schema = leaf.namespace.database
+            place = f"{quoted(schema)}.{quoted(leaf.name)}" if schema else quoted(leaf.name)
+            cursor.execute(FAMILY, [place])
+            for oid, within, name in cursor.fetchall():
+                names.append(f"postgres:{server}/{database}/{oid}")
+                names.append(f"postgres:{server}/{called}/{within}.{name}")
+    return Identity(names=tuple(dict.fromkeys(names)))
