@@ -1,6 +1,9 @@
-"""Programs that release and show, one fork each, so that a test can kill them at any moment.
+"""A program that releases and shows, and kills itself at a named point of the door.
 
-Reads ``key order`` lines; for each forks a child that prints ``pid stage`` lines as it goes.
+The points are before and after every call that a release makes of the ledger, the engine and the
+file system. A program that is told to die at the n-th does so by SIGKILL, at that very moment: no
+clock decides, so a busy machine changes nothing. Programs are forked from one that has loaded what
+they need; none of it holds an engine or a connection.
 """
 
 from __future__ import annotations
@@ -8,44 +11,87 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import sys
 import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 import headcount as hc
 from headcount.ledger.account import Charge, Opening
+from headcount.ledger.heads import HeadFile
 from headcount.ledger.ledger import Ledger
+from headcount.ledger.store import Writer
+from headcount.releases import run
+from headcount.releases.release import Release
+
+WATCHED: list[tuple[Any, str]] = [
+    (Ledger, "known"),
+    (Ledger, "charge"),
+    (Ledger, "store_result"),
+    (Writer, "run"),
+    (Writer, "finish"),
+    (HeadFile, "advance"),
+    (run, "_withholding_engine_errors"),
+    (Release, "to_bytes"),
+]
+
+
+class Points:
+    """Counts the points that are passed, and dies at one of them."""
+
+    def __init__(self, last: int) -> None:
+        self.last, self.passed = last, 0
+
+    def __call__(self) -> None:
+        self.passed += 1
+        if self.passed == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def watch(self, owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self()
+            value = original(*arguments, **named)
+            self()
+            return value
+
+        setattr(owner, name, call)
 
 
 def events() -> pa.Table:
     return pa.table({"user": list(range(2000)), "group": [str(i % 3) for i in range(2000)]})
 
 
-def say(stage: str) -> None:
-    os.write(1, f"{os.getpid()} {stage}\n".encode())
-
-
 def show(folder: Path, key: str, payload: bytes) -> None:
-    """All at once: a kill while writing shows nothing."""
+    """All at once: a kill while writing shows nothing. What was shown before must be the same."""
     draft = folder / f"draft-{key}"
     draft.write_bytes(payload)
-    draft.rename(folder / "shown" / key)
+    place = folder / "shown" / key
+    if place.exists() and place.read_bytes() != payload:
+        (folder / "differs").mkdir(exist_ok=True)
+        draft.rename(folder / "differs" / key)
+    else:
+        draft.rename(place)
 
 
-def release_and_show(folder: Path, key: str) -> None:
+def release_and_show(folder: Path, key: str, points: Points) -> None:
     """A user's program: showing is putting a file where the world can see it."""
     data = hc.open(events(), user="user", account="crash", ledger=folder / "ledger.db")
     plan = data.count_users(by="group", spend=hc.Budget(epsilon="0.1"))
-    release = plan.release(key=key, fresh=True, progress=say)
+    for owner, name in WATCHED:
+        points.watch(owner, name)
+    release = plan.release(key=key, fresh=True, progress=lambda _stage: points())
+    points()
     show(folder, key, release.to_bytes())
-    say("shown")
-    time.sleep(0.05)  # so that some kills come after everything is done
+    points()
 
 
-def charge_only_after_showing(folder: Path, key: str) -> None:
+def charge_only_after_showing(folder: Path, key: str, points: Points) -> None:
     """The broken order, as a control: the rows leave, and the charge is committed later."""
     original_charge, original_store = Ledger.charge, Ledger.store_result
     held: dict[str, object] = {}
@@ -56,31 +102,40 @@ def charge_only_after_showing(folder: Path, key: str) -> None:
 
     def store(self: Ledger, _sequence: int, payload: bytes) -> bytes:
         show(folder, key, payload)
-        time.sleep(0.02)
+        points()
         made = original_charge(self, **held)  # type: ignore[arg-type]
         return original_store(self, made.sequence, payload)
 
     Ledger.charge, Ledger.store_result = charge, store  # type: ignore[method-assign, assignment]
 
 
+def in_a_fork(job: Callable[[], None]) -> None:
+    child = os.fork()
+    if child == 0:
+        job()
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def load_what_a_release_loads() -> None:
     """Import once, before the forks; an engine itself must never be forked."""
     reader, writer = os.pipe()
-    if os.fork() == 0:
+
+    def release_once() -> None:
         with tempfile.TemporaryDirectory() as place:
             budget = hc.Budget(epsilon=1)
             data = hc.open(
                 events(), user="user", account="x", budget=budget, ledger=f"{place}/l.db"
             )
-            data.count_users(by="group").release()
+            data.count_users(by="group", spend=budget).release()
         os.write(writer, "\n".join(list(sys.modules)).encode())
-        os._exit(0)
+
+    in_a_fork(release_once)
     os.close(writer)
     with os.fdopen(reader) as lines:
         for name in lines.read().split():
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-    os.wait()
 
 
 def main() -> None:
@@ -88,14 +143,16 @@ def main() -> None:
     load_what_a_release_loads()
     print("ready", flush=True)
     for line in sys.stdin:
-        key, order = line.split()
-        child = os.fork()
-        if child == 0:
+        key, last, order = line.split()
+
+        def job(key: str = key, last: str = last, order: str = order) -> None:
+            points = Points(int(last))
             if order == "charge-last":
-                charge_only_after_showing(folder, key)
-            release_and_show(folder, key)
-            os._exit(0)
-        os.waitpid(child, 0)
+                charge_only_after_showing(folder, key, points)
+            release_and_show(folder, key, points)
+            print(f"passed {points.passed}", flush=True)
+
+        in_a_fork(job)
         print("ended", flush=True)
 
 

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headcount")
 
+NEW_LEDGER = (
+    "Account %r is the first in the new ledger %s. What was spent on the same people before, as "
+    "another ledger or another machine has it, is not known here: if there is such a ledger, use "
+    "that one."
+)
 ReadAndDraw = Callable[[bytes, int, Progress], Release]
 CHARGING, READING, STORED = "charging the ledger", "reading the table", "the result is stored"
 
@@ -79,6 +84,8 @@ def run(
         if charge.result is not None:
             return _again(charge)
         log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
+        if charge.is_new and opening.budget is not None and len(ledger.accounts()) == 1:
+            log.warning(NEW_LEDGER, opening.account.name, ledger.address)
         stages(READING)
         payload = _withholding_engine_errors(work, charge.sequence, stages)
     stored = ledger.store_result(charge.sequence, payload)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from headcount.errors import SchemaError, UsageError
+from headcount.tables.engine import Engine
 
 NOTHING = "Nothing was read and nothing was charged."
 TYPES = {
@@ -19,7 +20,16 @@ TYPES = {
     "date": "date",
     "timestamp": "timestamp",
 }
-WHOLE = "^[+-]?[0-9]{1,19}$"
+DAY, CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?"
+OFFSET = ":[0-9.:]*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
+FORMS = {
+    "integer": "^[+-]?[0-9]{1,19}$",
+    "number": "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$",
+    "boolean": "^(?i)(true|false|t|f|yes|no|y|n|1|0)$",
+    "date": f"^{DAY}$",
+    "timestamp": f"^{DAY}([ T]{CLOCK}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?$",
+}
+"""How a cell is written that is one; any other is missing."""
 
 
 def check_types(types: Mapping[str, str], untyped: Collection[str], user: str) -> None:
@@ -42,17 +52,22 @@ def check_types(types: Mapping[str, str], untyped: Collection[str], user: str) -
             )
 
 
-def typed(table: Any, types: Mapping[str, str]) -> Any:
+def typed(table: Any, types: Mapping[str, str], engine: Engine) -> Any:
     """The table with its texts read as what was declared."""
     import ibis
 
     changed = {}
     for name, kind in types.items():
         text = table[name]
-        if kind == "integer":
-            changed[name] = ibis.cases((text.re_search(WHOLE), text.try_cast("int64")))
+        if kind == "timestamp":
+            there = text.re_search(FORMS[kind])
+            in_zone = engine.in_utc(text.try_cast("timestamp('UTC')"))
+            changed[name] = ibis.cases(
+                (there & text.re_search(OFFSET), in_zone),
+                (there, text.try_cast("timestamp")),
+            )
         elif kind != "text":
-            changed[name] = text.try_cast(TYPES[kind])
+            changed[name] = ibis.cases((text.re_search(FORMS[kind]), text.try_cast(TYPES[kind])))
     return table.mutate(**changed) if changed else table
 
 

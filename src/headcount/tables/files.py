@@ -21,6 +21,7 @@ from headcount.tables.scratch import Scratch
 from headcount.tables.source import NOTHING, Options, Source
 
 ROWS = "headcount_rows"
+SHORT_RULE = "A compressed file that is cut short or damaged counts as far as it can be read."
 FOLDER_RULE = "What stands in the names of folders is text."
 MENDED_RULE = (
     "Texts that are not UTF-8 and times that cannot be read count as missing; row groups of a "
@@ -38,7 +39,9 @@ def open_files(pattern: str, user: str, options: Options) -> Source:
     if endings == {"csv"}:
         return _csv(pattern, paths, user, options)
     raise UsageError(
-        f"The files at {pattern!r} must all be .parquet or all be .csv (or .csv.gz). {NOTHING}"
+        f"The files at {pattern!r} must all end in .parquet or all in .csv or .csv.gz; rename "
+        "them if they are such files. Tables of a DuckDB file are opened by an address: "
+        f"duckdb://file.duckdb?table=name. {NOTHING}"
     )
 
 
@@ -46,6 +49,11 @@ def paths_of(pattern: str) -> list[str]:
     """The files of a path or a pattern, in order."""
     names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
+    if [pattern] == names and Path(pattern).is_dir():
+        raise UsageError(
+            f"{pattern!r} is a folder. Say which of its files: '{pattern.rstrip('/')}/*.parquet', "
+            f"or '/**/*.parquet' with those of folders below. {NOTHING}"
+        )
     if not paths or not all(Path(path).is_file() for path in paths):
         raise UsageError(f"There is no file at {pattern!r}. {NOTHING}")
     return paths
@@ -98,9 +106,12 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     names = [*columns, *folders[0]]
     table, _ = table_on(connection, ROWS, dict.fromkeys(names, "VARCHAR"))
     rules = (str(csv), *type_rules(options.types))
+    if any(path.lower().endswith(".gz") for path in paths):
+        rules += (SHORT_RULE,)
+    engine = DuckDBEngine(connection, scratch, show=show)
     return Source(
-        DuckDBEngine(connection, scratch, show=show),
-        typed(table, options.types),
+        engine,
+        typed(table, options.types, engine),
         pattern,
         rules=rules,
         identity=of_files(paths, pattern),
@@ -123,9 +134,10 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
         raise UsageError(f"A file at {pattern!r} cannot be read as Parquet. {NOTHING}") from None
     wanted = {name: kind for name, kind in types.items() if name not in others}
     table, more = table_on(connection, ROWS, wanted)
+    engine = DuckDBEngine(connection, scratch, show=files.show, files=files)
     return Source(
-        DuckDBEngine(connection, scratch, show=files.show, files=files),
-        typed(table, options.types),
+        engine,
+        typed(table, options.types, engine),
         pattern,
         others=(*others, *more),
         identity=of_files(paths, pattern),

@@ -70,7 +70,10 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, tuple[str, ...]]:
         raise UsageError(f"Give a pandas DataFrame, not a {type(frame).__name__}. {NOTHING}")
     columns: list[pa.Array] = []
     names, others = [], []
-    for position, name in enumerate(map(str, frame.columns)):
+    labels = [str(label) for label in frame.columns]
+    if len(set(labels)) < len(labels):
+        raise UsageError(f"Two columns of this pandas table have one name. Rename one. {NOTHING}")
+    for position, name in enumerate(labels):
         column = frame.iloc[:, position]
         try:
             columns.append(_objects(column) if column.dtype == object else pa.array(column))

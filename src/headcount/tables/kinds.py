@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from enum import StrEnum
 from typing import Any
 
@@ -49,3 +51,16 @@ def kind_of(dtype: Any) -> Kind:
 def kinds_of(expr: Any) -> dict[str, Kind]:
     """The kind of every column of an Ibis table expression."""
     return {name: kind_of(dtype) for name, dtype in expr.schema().items()}
+
+
+def missing(column: str, columns: Collection[str]) -> str:
+    """The refusal for a column that is not there; it lists those that are, where that is public."""
+    there = (
+        f"Its columns are {', '.join(columns)}."
+        if columns
+        else "Its columns are named in the first line of the file, which is not repeated here "
+        "because it may hold a record. If fields are not between commas, say so: delimiter=';' "
+        "(--delimiter ';'). If there is no header: header=False and columns=[...] (--no-header "
+        "--columns a,b)."
+    )
+    return f"The table has no column {column!r}. {there} Nothing was read and nothing was charged."

@@ -48,7 +48,8 @@ def check_schemas(paths: Sequence[str], pattern: str) -> tuple[list[str], list[s
             differ = {n.split(".")[0] for n in both if first.get(n) != found.get(n)}
             raise UsageError(
                 f"The files at {pattern!r} differ in their columns or types: "
-                f"{', '.join(sorted(differ))}. Bring them to one schema. {NOTHING}"
+                f"{', '.join(sorted(differ))}, first in {path!r}. Bring them to one schema. "
+                f"{NOTHING}"
             )
     return list(countable.column_names), list(others)
 

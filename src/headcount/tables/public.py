@@ -38,17 +38,18 @@ def is_declared(relation: Any) -> bool:
     return relation in _declared
 
 
-def private_leaves(expr: Any) -> list[Any]:
-    """The database tables that an expression reads, but for those within public ones."""
+def private_leaves(expr: Any, kind: str = "DatabaseTable") -> list[Any]:
+    """The tables of a kind that an expression reads, but for those within public ones."""
     import ibis.expr.operations as ops
 
+    wanted = getattr(ops, kind)
     waiting, seen, leaves = [expr.op()], set(), []
     while waiting:
         op = waiting.pop()
         if op in seen or is_declared(op):
             continue
         seen.add(op)
-        if isinstance(op, ops.DatabaseTable):
+        if isinstance(op, wanted):
             leaves.append(op)
         waiting.extend(op.__children__)
     return leaves

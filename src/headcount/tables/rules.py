@@ -45,8 +45,8 @@ def group_rule(by: GroupBy, kind: Kind) -> str:
         )
     if isinstance(by, Bins):
         return (
-            f"{name} is cut into bins of width {by.width:f}, numbered by their lower end; values "
-            "that are not finite or lie beyond 2**53 widths are counted as missing."
+            f"{name} is cut into bins of width {by.width:f}, numbered so that bin k begins at k "
+            "times the width; values that are not finite or lie beyond 2**53 widths are counted as missing."
         )
     if kind is Kind.TEXT:
         return (
@@ -82,15 +82,19 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
     if isinstance(by, Truncate):
         if kind not in TIME_KINDS or (kind is Kind.DATE and by.to == "hour"):
             raise SchemaError(
-                f"The column {name!r} holds {kind} and cannot be cut to a {by.to}; that needs a "
-                "time. Nothing was read and nothing was charged."
+                f"The column {name!r} holds {kind} and cannot be cut to the {by.to}; that needs a "
+                "time. Where it is text in a CSV file or a folder's name, say what it is: "
+                f"types={{{name!r}: 'timestamp'}} (--type {name}=timestamp). Nothing was read and "
+                "nothing was charged."
             )
         return Kind.TIME if by.to == "hour" else Kind.DATE
     if isinstance(by, Bins):
         if kind not in NUMBER_KINDS:
             raise SchemaError(
                 f"The column {name!r} holds {kind} and cannot be cut into bins; that needs a "
-                "number. Nothing was read and nothing was charged."
+                "number. Where it is text in a CSV file or a folder's name, say what it is: "
+                f"types={{{name!r}: 'number'}} (--type {name}=number). Nothing was read and "
+                "nothing was charged."
             )
         return Kind.INTEGER
     if kind in (Kind.FLOAT, Kind.DECIMAL):

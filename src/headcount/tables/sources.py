@@ -169,14 +169,17 @@ def _from_ibis(table: Any) -> Source:
 
 
 def _with_sound_memory(table: Any) -> Any:
-    """The expression with its tables in memory made sound, before an engine scans them."""
-    import ibis
-    import ibis.expr.operations as ops
+    """The expression with its tables in memory made sound, before an engine scans them.
 
+    Public ones stay as they are: whether a query can read them depends on nobody.
+    """
+    import ibis
+
+    from headcount.tables.public import private_leaves
     from headcount.tables.sound import sound
 
     mended = {}
-    for op in table.op().find(ops.InMemoryTable):
+    for op in private_leaves(table, "InMemoryTable"):
         rows = op.data.to_pyarrow(op.schema)
         kept, _ = sound(rows)
         for name in kept.column_names:

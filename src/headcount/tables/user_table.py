@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine
 from headcount.tables.identity import Identity
-from headcount.tables.kinds import Kind
+from headcount.tables.kinds import Kind, missing
 from headcount.tables.rules import check_user, user_rules
 from headcount.tables.source import Options
 from headcount.tables.sources import find_source
@@ -73,7 +73,8 @@ def open_table(
     if where is not None:
         if not where.strip():
             raise UsageError("The where clause is empty; leave it out. Nothing was charged.")
-        rows = rows.filter(parse_where(where, rows, columns, engine))
+        listed = opened.lists_columns
+        rows = rows.filter(parse_where(where, rows, columns, engine, lists_columns=listed))
         rules += (f"Only rows where {where} take part.",)
     return UserTable(
         user,
@@ -87,14 +88,3 @@ def open_table(
         opened.identity,
         options.spelled(),
     )
-
-
-def missing(column: str, columns: Collection[str]) -> str:
-    """The refusal for a column that is not there; it lists those that are, where that is public."""
-    there = (
-        f"Its columns are {', '.join(columns)}."
-        if columns
-        else "Its columns are named in the first line of the file, which is not repeated here "
-        "because it holds a record if there is no header; then say so: header=False."
-    )
-    return f"The table has no column {column!r}. {there} Nothing was read and nothing was charged."

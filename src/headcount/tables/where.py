@@ -16,7 +16,7 @@ from uuid import UUID
 
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine, double
-from headcount.tables.kinds import Kind
+from headcount.tables.kinds import Kind, missing
 from headcount.tables.rules import ruled
 
 ALLOWED = (
@@ -30,15 +30,20 @@ UNORDERED = (Kind.TEXT, Kind.BOOLEAN, Kind.UUID)
 INT64 = range(-(1 << 63), 1 << 63)
 
 
-def parse_where(text: str, expr: Any, kinds: Mapping[str, Kind], engine: Engine) -> Any:
-    """The clause as a condition on the table's rows."""
+def parse_where(
+    text: str, expr: Any, kinds: Mapping[str, Kind], engine: Engine, *, lists_columns: bool = True
+) -> Any:
+    """The clause as a condition on the table's rows.
+
+    lists_columns:  whether a refusal may name the columns there are
+    """
     import sqlglot
 
     try:
         trees = sqlglot.parse(text)
         if len(trees) != 1 or trees[0] is None:
             raise UsageError(f"The where clause must be one condition. {ALLOWED}")
-        return _Reader(expr, kinds, engine).condition(trees[0])
+        return _Reader(expr, kinds, engine, lists_columns).condition(trees[0])
     except sqlglot.errors.SqlglotError:
         raise UsageError(f"The where clause is not well formed. {ALLOWED}") from None
     except RecursionError:
@@ -46,8 +51,11 @@ def parse_where(text: str, expr: Any, kinds: Mapping[str, Kind], engine: Engine)
 
 
 class _Reader:
-    def __init__(self, expr: Any, kinds: Mapping[str, Kind], engine: Engine) -> None:
+    def __init__(
+        self, expr: Any, kinds: Mapping[str, Kind], engine: Engine, lists_columns: bool
+    ) -> None:
         self.expr, self.kinds, self.engine = expr, kinds, engine
+        self.lists_columns = lists_columns
 
     def condition(self, tree: Any) -> Any:
         name = type(tree).__name__
@@ -88,11 +96,7 @@ class _Reader:
             raise UsageError(f"The where clause compares something else than a column. {ALLOWED}")
         name = str(tree.this.this)
         if name not in self.kinds:
-            raise SchemaError(
-                f"The where clause names the column {name!r}, which the table does not have. "
-                f"Its columns are {', '.join(self.kinds)}. Nothing was read and nothing was "
-                "charged."
-            )
+            raise SchemaError(missing(name, self.kinds if self.lists_columns else ()))
         return name
 
     def value(self, column: str) -> Any:
