@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headcount.ledger.account import Account, Opening
@@ -41,6 +42,13 @@ class Dataset:
         """The account as the ledger has it now, or as the first release will open it."""
         self._owned.check("Dataset")
         return self.ledger.find_account(self.account_name) or self.opening.account
+
+    def opening_of(self, account: Account) -> Opening:
+        """What a charge opens: nothing, where the account was there when this was planned."""
+        is_new = account is self.opening.account
+        return replace(
+            self.opening, account=account, budget=self.opening.budget if is_new else None
+        )
 
     def __reduce__(self) -> NoReturn:
         raise not_pickled("Dataset")

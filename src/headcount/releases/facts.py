@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost, cost_in_account, limit_in
@@ -122,7 +121,7 @@ def planned(
     return Plan(
         work=Work(request, event, neighbours, read_and_draw, stages, session),
         ledger=dataset.ledger,
-        opening=replace(dataset.opening, account=account),
+        opening=dataset.opening_of(account),
         known=None if known is None else known.named,
         title=title if by is None else f"{title} by {', '.join(spelled_by(by))}",
         method=method,

@@ -89,7 +89,7 @@ def run(
         stages(READING)
         payload = _withholding_engine_errors(work, charge.sequence, stages)
     stored = ledger.store_result(charge.sequence, payload)
-    stages.end()
+    stages(STORED)
     return Release.from_bytes(stored, key=charge.key)
 
 
@@ -105,7 +105,11 @@ def _withholding_engine_errors(work: Work, sequence: int, stages: Stages) -> byt
     # Raising outside the handler leaves no link to it.
     payload = None
     try:
-        payload = work.read_and_draw(secrets.token_bytes(32), sequence, stages).to_bytes()
+        drawn = work.read_and_draw(secrets.token_bytes(32), sequence, stages).to_bytes()
+        # Said here, so that a caller who stops the release at a stage finds it in the same state
+        # and with the same error, whether or not the draw came by that stage.
+        stages.until(STORED)
+        payload = drawn
     except Exception:
         log.warning("entry %d: the engine failed; what it reported is withheld", sequence)
     if payload is None:

@@ -2,7 +2,8 @@
 
 Which way a release takes inside may follow from what it drew. A caller who saw that way, and then
 stopped the release, would have learned something that no stored result pays for. So the list is
-the same on every way: stages that are passed over are said when a later one begins, or at the end.
+the same on every way: stages that are passed over are said when a later one begins, or when the
+draw has ended, and always before anything is stored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Stages:
         while name in self._left:
             self._progress(self._left.pop(0))
 
-    def end(self) -> None:
-        """Say whatever has not been said yet."""
-        while self._left:
+    def until(self, last: str) -> None:
+        """Say whatever comes before a stage and has not been said yet."""
+        while self._left and self._left[0] != last:
             self._progress(self._left.pop(0))
