@@ -31,6 +31,7 @@ from headcount.ledger.words import LARGEST, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
+from headcount.screens import quoted
 
 T = TypeVar("T")
 WAITS = (0.1, 0.5, 2.0)
@@ -111,7 +112,9 @@ class Ledger:
         """The account of this name as it stands now."""
         row = self._read(lambda c: c.execute(reading.ACCOUNT, {"name": name}).first())
         if row is None:
-            raise NoAccountError(f"There is no account {name!r} in the ledger {self.address!r}.")
+            raise NoAccountError(
+                f"There is no account {quoted(name)} in the ledger {self.address!r}."
+            )
         return reading.account_from(row)
 
     def accounts(self) -> list[Account]:

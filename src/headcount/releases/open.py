@@ -105,10 +105,11 @@ def _relation(neighbours: str) -> Neighbours:
 
 def lineage(source: str | Path) -> str:
     """How a source is named in the ledger: where its data is, whatever leads there."""
-    from headcount.tables.address import is_address, parse_address
+    from headcount.tables.address import is_address, parse_address, refuse_other_address
 
     if is_address(str(source)):
         return str(parse_address(str(source)))
+    refuse_other_address(source)
     return str(Path(source).resolve())
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headcount.errors import SchemaError, UsageError
+from headcount.screens import quoted
+from headcount.tables.address import refuse_other_address
 from headcount.tables.csv import Csv
 from headcount.tables.csv_files import csv_columns, csv_dataset
 from headcount.tables.declared_types import check_types, type_rules, typed
@@ -36,7 +38,8 @@ def open_files(pattern: str, user: str, options: Options) -> Source:
     if endings == {"csv"}:
         return _csv(pattern, paths, user, options)
     raise UsageError(
-        f"The files at {pattern!r} must all be .parquet or all be .csv (or .csv.gz). {NOTHING}"
+        f"The files at {quoted(pattern)} must all be .parquet or all be .csv (or .csv.gz). "
+        f"{NOTHING}"
     )
 
 
@@ -44,7 +47,8 @@ def _paths(pattern: str) -> list[str]:
     names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
     if not paths or not all(Path(path).is_file() for path in paths):
-        raise UsageError(f"There is no file at {pattern!r}. {NOTHING}")
+        refuse_other_address(pattern)
+        raise UsageError(f"There is no file at {quoted(pattern)}. {NOTHING}")
     return paths
 
 
@@ -81,7 +85,7 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     csv = options.csv or Csv()
     folders = folder_columns(paths, pattern)
     columns = csv_columns(paths, csv, pattern)
-    check_names([*columns, *folders[0]], (), pattern)
+    check_names([*columns, *folders[0]], (), quoted(pattern))
     check_types(options.types, [*columns, *folders[0]], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
@@ -101,7 +105,7 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
 def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     folders = folder_columns(paths, pattern)
     countable, others = check_schemas(paths, pattern)
-    check_names([*countable, *folders[0]], others, pattern)
+    check_names([*countable, *folders[0]], others, quoted(pattern))
     check_types(options.types, folders[0], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
@@ -109,7 +113,9 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
     try:
         types = files.open()
     except Exception:
-        raise UsageError(f"A file at {pattern!r} cannot be read as Parquet. {NOTHING}") from None
+        raise UsageError(
+            f"A file at {quoted(pattern)} cannot be read as Parquet. {NOTHING}"
+        ) from None
     wanted = {name: kind for name, kind in types.items() if name not in others}
     table, more = table_on(connection, ROWS, wanted)
     return Source(

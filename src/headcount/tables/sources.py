@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import Any
 
 from headcount.errors import UsageError
+from headcount.screens import quoted
 from headcount.tables.address import Address, is_address, parse_address
 from headcount.tables.engine import require
 from headcount.tables.source import NOTHING, Options, Source
@@ -54,7 +55,7 @@ def _from_address(address: Address, options: Options) -> Source:
     from headcount.tables.scratch import Scratch
 
     if not Path(address.database).is_file():
-        raise UsageError(f"There is no DuckDB file at {address.database!r}. {NOTHING}")
+        raise UsageError(f"There is no DuckDB file at {quoted(address.database)}. {NOTHING}")
     scratch = Scratch()
     try:
         connection = own_duckdb(address.database, scratch, options.memory)
@@ -62,7 +63,7 @@ def _from_address(address: Address, options: Options) -> Source:
         raise
     except Exception:
         raise UsageError(
-            f"{address.database!r} cannot be opened as a DuckDB file; another process may be "
+            f"{quoted(address.database)} cannot be opened as a DuckDB file; another process may be "
             f"writing to it. {NOTHING}"
         ) from None
     try:
