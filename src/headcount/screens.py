@@ -14,11 +14,11 @@ from urllib.parse import unquote
 WITHHELD = "(a text like an address, not repeated here)"
 
 # What connection strings call their parts; "month=05" is the name of a folder and none of these.
-_PARTS = (
-    "accesskey apikey auth credential credentials database datasource db dbname driver dsn host "
-    "hostaddr key login pass passfile passphrase password passwd port pwd secret server service "
-    "sslcert sslkey sslpassword token uid user userid username"
-).split()
+_PART = re.compile(
+    "accesskey|apikey|auth|credentials?|database|datasource|db|dbname|driver|dsn|host|hostaddr|key|"
+    "login|pass|passfile|passphrase|password|passwd|port|pwd|secret|server|service|sslcert|sslkey|"
+    "sslpassword|token|uid|user|userid|username"
+)
 _FOLDER = re.compile(r"([A-Za-z_][\w.-]*)=([^=&;,\s]*)")
 _NAMED_SECRET = re.compile(r"\b(?:pass(?:word|wd|phrase)?|pwd|secret|token)\s", re.IGNORECASE)
 _LOGIN = re.compile(
@@ -91,4 +91,4 @@ def _decoded(text: str) -> str:
 
 def _is_folder(part: str) -> bool:
     named = _FOLDER.fullmatch(part)
-    return named is not None and named[1].lower().replace("_", "") not in _PARTS
+    return named is not None and not _PART.fullmatch(named[1].lower().replace("_", ""))

@@ -158,9 +158,7 @@ def _chosen(table: UserTable, located: Any, per_user: str, key: bytes) -> Any:
         return upper.group_by(USER).agg(**{CELL: upper[CELL].min()})
     cells, secret = beside_key(table.engine, cells, key)
     user_text = encoded_column(cells[USER], table.columns[table.user])
-    message = secret.concat(
-        ibis.literal("|"), user_text, encoded_column(cells[CELL], Kind.INTEGER)
-    )
+    message = secret.concat(ibis.literal("|"), user_text, encoded_column(cells[CELL], Kind.INTEGER))
     ordered = cells.mutate(hc_order=table.engine.hash_order(message))
     window = ibis.window(group_by=USER, order_by=[ordered.hc_order, ordered[CELL]])
     ranked = ordered.mutate(hc_rank=ibis.row_number().over(window))

@@ -82,12 +82,11 @@ def _neither() -> UsageError:
 
 
 def _file(path: Path) -> Address:
-    if is_address_like(path.name) and not path.exists():
+    has_folder = path.parent.is_dir()
+    if is_address_like(path.name if has_folder else path) and not path.exists():
         # It would be a file whose name holds a password.
         raise _neither()
-    if not path.parent.is_dir():
-        raise LedgerError(
-            f"The folder of the ledger {quoted(path)} does not exist. Make it first."
-        )
+    if not has_folder:
+        raise LedgerError(f"The folder of the ledger {quoted(path)} does not exist. Make it first.")
     real = path.resolve()
     return Address(str(real), sa.URL.create("sqlite", database=str(real)))

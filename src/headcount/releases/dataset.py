@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.ledger.account import Account
 from headcount.releases.plan import Plan
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -242,4 +243,4 @@ class Dataset:
         )
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.source}, users in {self.table.user!r}, {self.account}>"
+        return f"<Dataset {visible(self.source)}, users in {self.table.user!r}, {self.account}>"

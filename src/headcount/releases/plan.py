@@ -12,6 +12,7 @@ from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account
 from headcount.privacy.spend import Zcdp
 from headcount.releases.run import Progress, Work, run
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -63,7 +64,7 @@ class Plan:
         return f"epsilon {shown(after.epsilon_left)} of {shown(after.epsilon_limit)}"
 
     def __repr__(self) -> str:
-        return f"<Plan {self.title}: {self.method}, epsilon {shown(self.epsilon)}>"
+        return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"
 
     def __str__(self) -> str:
         lines = [
@@ -79,5 +80,8 @@ class Plan:
         ]
         width = max(len(name) for name, _ in lines)
         return "\n".join(
-            [f"Plan: {self.title}", *(f"  {name:<{width}}  {text}" for name, text in lines)]
+            [
+                visible(f"Plan: {self.title}"),
+                *(f"  {name:<{width}}  {visible(text)}" for name, text in lines),
+            ]
         )

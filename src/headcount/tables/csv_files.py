@@ -34,8 +34,8 @@ def csv_columns(paths: Sequence[str], csv: Csv, pattern: str) -> tuple[str, ...]
     if header is None:
         raise UsageError(
             f"The first line of {quoted(pattern)} cannot hold the names of columns: it must be "
-            f"UTF-8 with fields between {csv.delimiter!r}, all of them different. If the files have no "
-            f"header, write csv=hc.Csv(header=False, columns=[...]). {NOTHING}"
+            f"UTF-8 with fields between {csv.delimiter!r}, all of them different. If the files "
+            f"have no header, write csv=hc.Csv(header=False, columns=[...]). {NOTHING}"
         )
     return header
 

@@ -25,8 +25,8 @@ from headcount.audit.verdict import Finding, Tier
 from headcount.contributions import sample as sample_module
 from headcount.contributions.groups import TOTAL, USER, Grouped
 from headcount.contributions.keep import keyed
-from headcount.contributions.secret import KEY
 from headcount.contributions.sample import Coins, sampled_counts
+from headcount.contributions.secret import KEY
 from headcount.mechanisms.sample_threshold import COIN_BITS, SampleThreshold
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
