@@ -29,13 +29,16 @@ ODD = [
     "a\nb", "a\r\nb", "a\rb", "\ttab", "a\x0bb", "a\x08b", "\x7f", "\x01",
     "\u202eabc", "\u2066x\u2069", "\u200bzero", "\u2028line", "\ufeffmark", "\u0085next",
     "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "]]>",
-    "&lt;b&gt;", "a & b", '"><svg onload=alert(1)>', "'; alert(1); '", "{{ 7*7 }}", "${7*7}", "%s %(x)s",
+    "&lt;b&gt;", "a & b", '"><svg onload=alert(1)>', "'; alert(1); '", "{{ 7*7 }}",
+    "${7*7}", "%s %(x)s",
     "datum.x", "{'signal': 'alert(1)'}", "\\u003c/script\\u003e", "javascript:alert(1)",
     "=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0", "'=1+1", "''=1", " =1", "\u00a0=1", "＝1",
     "=HYPERLINK(\"http://x.example\",\"y\")", "\r=1", "'plain", 'a,"b"', "a;b", "∅", "", " ",
     "e\u0301", "日本\u3000語", "👩\u200d👧", "x" * 500, "\U000e0041tag", "\\x1b[31mred",
 ]  # fmt: skip
 N_USERS = 400
+# The last part would end a string of an expression, if a chart put names into one.
+COLUMN = '[b]=col\x1b\\" + datum.count*7 + \\"'
 FORMULA = re.compile(r"['\s]*[=+\-@＝]|'*[\t\r\n]")
 ACTS = {"Cc", "Cf", "Zl", "Zp"}
 
@@ -48,7 +51,7 @@ def acting(text: str) -> list[str]:
 def events() -> pa.Table:
     n = len(ODD)
     users = [f"user {i}" for i in range(N_USERS) for _ in range(n)]
-    return pa.table({"user": users, "[b]=col\x1b": ODD * N_USERS})
+    return pa.table({"user": users, COLUMN: ODD * N_USERS})
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +59,6 @@ def events_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("odd") / "events [b] \x1b[31m.parquet"
     pq.write_table(events(), path)
     return path
-
-
-COLUMN = "[b]=col\x1b"
 
 
 def run(
@@ -157,9 +157,7 @@ def test_d9_pages_and_pictures_show_text(release: hc.Release, tmp_path: Path) ->
     labels = [row["group"] for row in rows]
     assert len(labels) == len(set(labels)) == 40
     assert not [text for text in labels if acting(text)]
-    assert not re.search(r"[<>&\u2028\u2029]", json.dumps(spec, ensure_ascii=False)) or (
-        "</script><script>" not in html
-    )
+    assert "</script><script>" not in html
     svg = release.plot(tmp_path / "rows.svg").read_text(encoding="utf-8")
     tree = ElementTree.fromstring(svg)
     tags = {str(each.tag).rpartition("}")[2] for each in tree.iter()}
@@ -176,6 +174,7 @@ def test_d9_pages_and_pictures_show_text(release: hc.Release, tmp_path: Path) ->
         "style",
     }
     assert not [each for each in tree.iter() for name in each.attrib if name.startswith("on")]
+    assert str(7 * N_USERS) not in svg
     png = release.plot(tmp_path / "rows.png").read_bytes()
     assert png.startswith(b"\x89PNG")
 

@@ -75,7 +75,7 @@ def chart(release: Release) -> Any:
         table = table.sort_by([(value, "descending")]).slice(0, N_BARS)
     listed = table.to_pylist()
     rows = [
-        {"group": group, **{name: row[name] for name in numbers}}
+        {"group": group, "told": f"{group}: {label(row[value])}", **{n: row[n] for n in numbers}}
         for row, group in zip(listed, told_apart(_label(row, names) for row in listed), strict=True)
     ]
     data = altair.Data(values=rows)
@@ -84,16 +84,21 @@ def chart(release: Release) -> Any:
         sort=None,
         title=IN_ORDER.get(release.facts.verb, " and ".join(map(label, names))),
     )
+    # Told from data: the description that is made by itself is an expression, with names of columns
+    # in it that could end its strings.
+    told = altair.Description("told:N")
     plain = altair.Chart(data)
     # A quantile is a place on the line of values, not an amount of anything.
     is_place = release.facts.verb == "quantiles"
     marks = plain.mark_point(filled=True, size=60) if is_place else plain.mark_bar()
     bars = marks.encode(
         color=altair.value("#4c78a8"),
+        description=told,
         y=group,
         x=altair.X(f"{value}:Q", title=TITLES.get(release.facts.verb, value)),
     )
-    ranges = altair.Chart(data).mark_rule(color="#222222").encode(y=group, x="low:Q", x2="high:Q")
+    rules = altair.Chart(data).mark_rule(color="#222222")
+    ranges = rules.encode(y=group, x="low:Q", x2="high:Q", description=told)
     subtitle = f"{release.facts.confidence:.0%} error bars; {release.guarantee}"
     title = altair.Title(release.facts.verb.replace("_", " "), subtitle=lines(subtitle))
     return (bars + ranges).properties(title=title, width=480)
