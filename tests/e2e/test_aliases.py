@@ -36,7 +36,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         os.link(folder / "events.parquet", folder / name)
     os.symlink("sub/hard.parquet", folder / "soft-hard.parquet")
     with duckdb.connect(str(folder / "w.duckdb")) as connection:
-        connection.execute("create table ev as from 'events.parquet'" if False else "select 1")
         connection.register("incoming", table)
         connection.execute("create table ev as from incoming")
         connection.execute("create schema s2")

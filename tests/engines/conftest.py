@@ -215,12 +215,23 @@ ENGINES = [
 ]
 
 
+@pytest.fixture(scope="session")
+def loader_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Loader]:
+    """A loader of one engine, for tests that differ from engine to engine."""
+
+    def made(name: str) -> Loader:
+        address = request.getfixturevalue("postgres_address") if name == "postgres" else None
+        session = request.getfixturevalue("spark_cluster").session if name == "spark" else None
+        return Loader(name, tmp_path_factory.mktemp(name), address, session)
+
+    return made
+
+
 @pytest.fixture(scope="session", params=ENGINES)
-def loader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loader:
-    name = request.param
-    address = request.getfixturevalue("postgres_address") if name == "postgres" else None
-    session = request.getfixturevalue("spark_cluster").session if name == "spark" else None
-    return Loader(name, tmp_path_factory.mktemp(name), address, session)
+def loader(request: pytest.FixtureRequest, loader_of: Callable[[str], Loader]) -> Loader:
+    return loader_of(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from headcount.screens import visible
+
 
 def demo(
     out: Path = typer.Argument(Path("events.parquet"), help="The file to write."),
@@ -16,5 +18,6 @@ def demo(
     from headcount.tables.demo import write_demo
 
     n_rows = write_demo(out, n_users=users, n_pages=pages)
-    print(f"Wrote {out}: {n_rows:,} events of {users:,} made-up users (user_id, page, time).")
-    print(f"Next: headcount count-users {out} --user user_id --by page --within 0.10 --epsilon 1")
+    place = visible(str(out))
+    print(f"Wrote {place}: {n_rows:,} events of {users:,} made-up users (user_id, page, time).")
+    print(f"Next: headcount count-users {place} --user user_id --by page --within 0.10 --epsilon 1")

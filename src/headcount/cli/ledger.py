@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from headcount.errors import UsageError
+from headcount.screens import quoted, visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +78,7 @@ def open_account(
     opened = book.open_account(name, budget, Neighbours(neighbours), covers=identity.covers)
     for analyst, share in shares:
         book.set_quota(name, analyst, share)
-    print(opened)
+    print(visible_lines(str(opened)))
     print(f"  {text_bar(opened)}")
 
 
@@ -108,15 +109,16 @@ def show(
 
 
 def _show(console: Console, book: Ledger, account: Account) -> None:
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from headcount.accounting.convert import shown
     from headcount.ledger.bar import percent, text_bar
     from headcount.ledger.statement import epsilon_alone
 
     def say(text: str) -> None:
-        console.print(text, highlight=False, soft_wrap=True, markup=False)
+        # Not as a string: square brackets and names of emoji would mean something.
+        console.print(Text(visible(text)), highlight=False, soft_wrap=True)
 
     say(str(account))
     say(f"  {text_bar(account)} {percent(account)} spent")
@@ -136,12 +138,12 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
         table.add_row(
             str(entry.sequence),
             entry.charged_at,
-            escape(entry.analyst),
-            escape(entry.title),
+            Text(visible(entry.analyst)),
+            Text(visible(entry.title)),
             shown(epsilon_alone(account, entry.spend)),
             f"{float(entry.spend.delta):.3g}",
             "stored" if entry.has_result else "none",
-            escape(entry.key),
+            Text(visible(entry.key)),
         )
     console.print(table)
 
@@ -157,13 +159,13 @@ def statement(
 
     ending = ".md" if out is None else out.suffix.lower()
     if ending not in (".md", ".html"):
-        raise UsageError(f"{str(out)!r} must end in .md or .html.")
+        raise UsageError(f"{quoted(out or '')} must end in .md or .html.")
     text = written(_ledger(ledger), account, as_html=ending == ".html")
     if out is None:
         print(text, end="")
         return
     out.write_text(text, encoding="utf-8")
-    print(f"Wrote {out}")
+    print(f"Wrote {visible(str(out))}")
 
 
 @app.command()
@@ -171,7 +173,7 @@ def verify(ledger: str | None = WHERE) -> None:
     """Check every entry, sum and stored result. Exit code 4 if anything is wrong."""
     book = _ledger(ledger)
     history = book.verify()
-    print(f"The ledger {book.address} is as it was written.")
+    print(f"The ledger {visible(book.address)} is as it was written.")
     print(f"  {history.head.sequence} entries, each with the hash of the one before")
     print(f"  {len(history.charges)} charges in {len(history.accounts)} accounts: sums agree")
     print(f"  {len(history.results)} stored results: hashes agree")
@@ -191,4 +193,4 @@ def export(
         print(lines, end="")
         return
     out.write_text(lines, encoding="utf-8")
-    print(f"Wrote {out}")
+    print(f"Wrote {visible(str(out))}")

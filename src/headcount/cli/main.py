@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
 import typer
 
@@ -21,6 +23,7 @@ from headcount.cli import (
 )
 from headcount.cli.verb import verb
 from headcount.errors import HeadcountError
+from headcount.screens import quoted, visible, visible_lines, without_addresses
 from headcount.version import __version__
 
 NOT_PROMISED = (
@@ -59,7 +62,33 @@ def top(version: bool = typer.Option(False, "--version", help="Print the version
 def main() -> None:
     """Run a command; an error of ours ends with its text and its own exit code, no traceback."""
     try:
-        app()
+        code = app(standalone_mode=False)
     except HeadcountError as error:
-        print(f"headcount: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        print(f"headcount: {visible_lines(str(error))}", file=sys.stderr)
+        code = error.exit_code
+    except typer.Abort:
+        code = 1
+    except OSError as error:
+        print(f"headcount: {_of_a_file(error)}", file=sys.stderr)
+        code = 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        code = _misspelt(error)
+    sys.exit(code)
+
+
+def _misspelt(error: Any) -> int:
+    """Show what the parser of the command line says, which repeats what was given."""
+    from typer.rich_utils import rich_format_error
+
+    error.message = visible(without_addresses(str(error.message), sys.argv[1:]))
+    rich_format_error(error)
+    return int(error.exit_code)
+
+
+def _of_a_file(error: OSError) -> str:
+    """What the system says of a file, in its own words: libraries put paths into theirs."""
+    name = quoted(error.filename) if isinstance(error.filename, str) else "a file"
+    why = "the system refuses it" if error.errno is None else os.strerror(error.errno).lower()
+    return f"{name} cannot be used: {why}."

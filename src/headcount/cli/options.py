@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import headcount as hc
+from headcount.screens import quoted
 
 Source = Annotated[
     str, typer.Argument(help="Parquet or CSV files, or an address like duckdb://...")
@@ -79,4 +80,12 @@ def types_of(written: list[str] | None) -> dict[str, str]:
 
 def listed(groups: Path | None) -> list[str] | None:
     """The public groups of a text file, one per line."""
-    return None if groups is None else groups.read_text(encoding="utf-8").splitlines()
+    if groups is None:
+        return None
+    try:
+        return groups.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError):
+        raise hc.UsageError(
+            f"The groups cannot be read from {quoted(groups)}: it must be a text file in UTF-8. "
+            "Nothing was charged."
+        ) from None

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from headcount.releases.cells import label
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.releases.plan import Plan
@@ -26,12 +30,17 @@ def release_and_show(
     rows(release)
     planned = str(plan)
     for note in release.facts.notes:
-        if note.rstrip(".") not in planned:  # what only the release could say
-            print(note)
+        if visible(note).rstrip(".") not in planned:  # what only the release could say
+            print(visible(note))
+    write_and_draw(release, out, plot)
+
+
+def write_and_draw(release: Release, out: Path | None, plot: Path | None) -> None:
+    """Write the rows to files, where that was asked."""
     if out is not None:
-        print(f"\nWrote {release.write(out)}")
+        print(f"\nWrote {visible(str(release.write(out)))}")
     if plot is not None:
-        print(f"\nDrew {release.plot(plot)}")
+        print(f"\nDrew {visible(str(release.plot(plot)))}")
 
 
 def staged(plan: Plan, key: str | None) -> Release:
@@ -51,21 +60,19 @@ def rows(release: Release) -> None:
         largest = largest.slice(0, N_ROWS)
     screen = Table(box=None, pad_edge=False)
     for name in largest.column_names:
-        screen.add_column(name, justify="right" if name in release.facts.numbers else "left")
+        is_number = name in release.facts.numbers
+        screen.add_column(Text(label(name)), justify="right" if is_number else "left")
     for row in largest.to_pylist():
-        screen.add_row(*(_cell(value) for value in row.values()))
+        # Not as a string: square brackets and names of emoji would mean something.
+        screen.add_row(*(Text(_cell(value)) for value in row.values()))
     console = Console()
     console.print()
     console.print(screen)
     if largest.num_rows < table.num_rows:
         console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
-    console.print(f"\n{release.guarantee}", highlight=False, soft_wrap=True)
+    print(f"\n{visible(release.guarantee)}")
     if release.facts.account:
-        console.print(
-            f"paid by entry {release.entry} of account {release.facts.account!r}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        print(f"paid by entry {release.entry} of account {release.facts.account!r}")
 
 
 def _cell(value: object) -> str:
@@ -73,4 +80,4 @@ def _cell(value: object) -> str:
         return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return "∅" if value is None else str(value)
+    return label(value)

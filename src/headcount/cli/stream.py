@@ -11,6 +11,7 @@ import typer
 
 from headcount.cli import options as option
 from headcount.errors import UsageError
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.streams.output import StreamOutput
@@ -117,7 +118,7 @@ def snapshot(
     from headcount.streams.stream import Stream
 
     with Stream.load(state) as stream:
-        print(f"Wrote {stream.snapshot(copy)}")
+        print(f"Wrote {visible(str(stream.snapshot(copy)))}")
 
 
 @app.command()
@@ -166,12 +167,9 @@ def finish(
 
 
 def _show(output: StreamOutput, out: Path | None, plot: Path | None) -> None:
-    from headcount.cli.show import rows
+    from headcount.cli.show import rows, write_and_draw
 
     rows(output)
     for note in output.facts.notes:
         print(note)
-    if out is not None:
-        print(f"\nWrote {output.write(out)}")
-    if plot is not None:
-        print(f"\nDrew {output.plot(plot)}")
+    write_and_draw(output, out, plot)

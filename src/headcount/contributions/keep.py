@@ -11,6 +11,7 @@ from typing import Any
 
 from headcount.contributions.encoding import encoded_column
 from headcount.contributions.groups import INDEX, TEXT, USER, Grouped
+from headcount.contributions.secret import KEY, beside_key
 
 N_GROUPS = "hc_n_groups"
 RANK = "hc_rank"
@@ -73,6 +74,7 @@ def keyed(grouped: Grouped, pairs: Any, key: bytes, purpose: str = "") -> tuple[
     """
     import ibis
 
+    pairs, secret = beside_key(grouped.table.engine, pairs, key)
     if grouped.listed is None:
         group_text = _joined(
             [
@@ -82,10 +84,9 @@ def keyed(grouped: Grouped, pairs: Any, key: bytes, purpose: str = "") -> tuple[
         )
     else:
         pairs = pairs.inner_join(grouped.relation.select(INDEX, TEXT), INDEX)
-        group_text = pairs[TEXT]
-    user_kind = grouped.table.columns[grouped.table.user]
-    start = ibis.literal(f"{key.hex()}|{purpose}")
-    return pairs, _joined([start, encoded_column(pairs[USER], user_kind), group_text])
+        secret, group_text = pairs[KEY], pairs[TEXT]
+    user_text = encoded_column(pairs[USER], grouped.table.columns[grouped.table.user])
+    return pairs, _joined([secret, ibis.literal(f"|{purpose}"), user_text, group_text])
 
 
 def _joined(texts: list[Any]) -> Any:

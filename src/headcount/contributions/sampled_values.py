@@ -14,6 +14,7 @@ from headcount.contributions.bound import check_key
 from headcount.contributions.encoding import encoded_column
 from headcount.contributions.groups import USER
 from headcount.contributions.sample import COIN, Coins
+from headcount.contributions.secret import beside_key
 from headcount.contributions.values import CELL, COUNT, placed, users_per_cell
 from headcount.privacy.cells import Blocks, Edges, Grid
 from headcount.tables import UserTable
@@ -60,7 +61,9 @@ class Values:
         engine = self.table.engine
         users = placed(self.table, self.of, self.per_user, self.cells, self.key)
         seen = users.select(USER, **{BLOCK: _block(users[CELL], blocks)})
-        message = ibis.literal(f"{self.key.hex()}|{COIN}{number} {blocks}|").concat(
+        seen, secret = beside_key(engine, seen, self.key)
+        message = secret.concat(
+            ibis.literal(f"|{COIN}{number} {blocks}|"),
             encoded_column(seen[USER], self.table.columns[self.table.user]),
             encoded_column(seen[BLOCK], Kind.INTEGER),
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.contributions.arithmetic import floor_ratio
 from headcount.contributions.encoding import encoded_column
 from headcount.contributions.groups import USER
+from headcount.contributions.secret import beside_key
 from headcount.errors import SchemaError, UsageError
 from headcount.privacy.cells import Edges, Grid
 from headcount.tables import UserTable
@@ -155,10 +156,9 @@ def _chosen(table: UserTable, located: Any, per_user: str, key: bytes) -> Any:
         ranked = cells.mutate(hc_upto=upto, hc_all=of_all)
         upper = ranked.filter(ranked.hc_upto * 2 >= ranked.hc_all)
         return upper.group_by(USER).agg(**{CELL: upper[CELL].min()})
+    cells, secret = beside_key(table.engine, cells, key)
     user_text = encoded_column(cells[USER], table.columns[table.user])
-    message = ibis.literal(key.hex() + "|").concat(
-        user_text, encoded_column(cells[CELL], Kind.INTEGER)
-    )
+    message = secret.concat(ibis.literal("|"), user_text, encoded_column(cells[CELL], Kind.INTEGER))
     ordered = cells.mutate(hc_order=table.engine.hash_order(message))
     window = ibis.window(group_by=USER, order_by=[ordered.hc_order, ordered[CELL]])
     ranked = ordered.mutate(hc_rank=ibis.row_number().over(window))

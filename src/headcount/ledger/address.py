@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -10,8 +12,10 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from headcount.errors import LedgerError, UsageError
+from headcount.screens import is_address_like, quoted
 
 POSTGRES_SCHEMES = ("postgres", "postgresql")
+SEARCH_PATH = re.compile(r"(?:-c\s*|--)search_path=(?:[^\s\\]|\\.)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +43,50 @@ def parse_address(text: str | Path) -> Address:
     """Read a path or an address. No message repeats a user name or a password."""
     if isinstance(text, Path) or "://" not in text:
         return _file(Path(text))
-    if text.split("://", 1)[0] not in POSTGRES_SCHEMES:
-        raise UsageError(
-            "A ledger is the path of a file, or postgresql://user@host:5432/database. "
-            "Nothing was charged."
-        )
+    if text.strip().split("://", 1)[0].lower() not in POSTGRES_SCHEMES:
+        raise _neither()
     try:
-        url = make_url(text).set(drivername="postgresql+psycopg")
+        url = make_url(text.strip()).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError):
         url = URL.create("postgresql+psycopg")
-    if not url.database:
+    hosts = url.host or str(url.query.get("host", "localhost"))
+    ports = str(url.port or url.query.get("port", 5432))
+    # A password that is not percent-encoded may have ended up in any of these.
+    is_plain = _is_host(hosts) and re.fullmatch(r"[\d,]+", ports) is not None
+    if not is_plain or not url.database or is_address_like(url.database):
         raise UsageError(
             "The ledger's address is not well formed. Write postgresql://user@host:5432/database "
             "with special characters percent-encoded. Nothing was charged."
         )
-    hosts = url.host or str(url.query.get("host", "localhost"))
-    shown = f"postgresql://{hosts}:{url.port or url.query.get('port', 5432)}/{url.database}"
-    # Another search path is another ledger.
-    if "options" in url.query:
-        shown += f"?options={url.query['options']}"
+    shown = f"postgresql://{hosts}:{ports}/{url.database}"
+    # Another search path is another ledger; no other option is.
+    paths = SEARCH_PATH.findall(str(url.query.get("options", "")))
+    if paths:
+        shown += f"?options={' '.join(paths)}"
     return Address(shown, url)
 
 
+def _is_host(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return not is_address_like(text)
+    return True
+
+
+def _neither() -> UsageError:
+    return UsageError(
+        "A ledger is the path of a file, or postgresql://user@host:5432/database. "
+        "Nothing was charged."
+    )
+
+
 def _file(path: Path) -> Address:
-    if not path.parent.is_dir():
-        raise LedgerError(f"The folder of the ledger {str(path)!r} does not exist. Make it first.")
+    has_folder = path.parent.is_dir()
+    if is_address_like(path.name if has_folder else path) and not path.exists():
+        # It would be a file whose name holds a password.
+        raise _neither()
+    if not has_folder:
+        raise LedgerError(f"The folder of the ledger {quoted(path)} does not exist. Make it first.")
     real = path.resolve()
     return Address(str(real), sa.URL.create("sqlite", database=str(real)))

@@ -32,6 +32,7 @@ from headcount.ledger.words import LARGEST, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
+from headcount.screens import quoted
 
 T = TypeVar("T")
 WAITS = (0.1, 0.5, 2.0)
@@ -115,7 +116,9 @@ class Ledger:
         """The account of this name as it stands now."""
         account = self.find_account(name)
         if account is None:
-            raise NoAccountError(f"There is no account {name!r} in the ledger {self.address!r}.")
+            raise NoAccountError(
+                f"There is no account {quoted(name)} in the ledger {self.address!r}."
+            )
         return account
 
     def find_account(self, name: str) -> Account | None:
@@ -168,8 +171,8 @@ class Ledger:
         if len(keys) != 1:
             found = "No key begins" if not keys else "More than one key begins"
             raise UsageError(
-                f"{found} with {start!r} in account {account!r}. Nothing was charged. "
-                f"See the keys with: headcount ledger show --account {account}"
+                f"{found} with {start!r} in account {quoted(account)}. Nothing was charged. See "
+                "the keys with: headcount ledger show"
             )
         return keys[0]
 

@@ -29,6 +29,7 @@ from headcount.ledger.words import limit_units
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.screens import holds_login, quoted
 
 ADD_ACCOUNT = accounts.insert()
 ADD_COVER = covers.insert()
@@ -93,15 +94,17 @@ def opening_steps(
         account = account_from(rows[0])
         check_same(account, budget, neighbours)
     elif budget is not None:
+        _refuse_login(name)
         account = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
         row, step, head = _new(account, analyst, head)
         steps += [(ADD_ACCOUNT, row), step]
     else:
         raise NoAccountError(
-            f"There is no account {name!r} in the ledger, and no budget to open it with. "
+            f"There is no account {quoted(name)} in the ledger, and no budget to open it with. "
             "Give budget=hc.Budget(epsilon=1, delta=1e-6)."
         )
     for source in missing:
+        _refuse_login(source)
         step, head = append(head, kind=COVER, account=name, analyst=analyst, key=source)
         steps += [(ADD_COVER, {"source": source, "account": name}), step]
     return account, head, steps
@@ -114,6 +117,16 @@ def taken(source: str, account: str) -> str:
         "break the promise made with the first. Nothing was charged. Use "
         f"account={account!r}, or leave account out."
     )
+
+
+def _refuse_login(name: str) -> None:
+    """Names are printed, and a ledger never forgets."""
+    if holds_login(name):
+        raise UsageError(
+            "The name of an account or of its source looks like an address with a user name or a "
+            "password in it. It is not repeated here and was not written down. Name the account: "
+            "account='web-events'. Nothing was charged."
+        )
 
 
 def _not_covered(name: str, sources: Sequence[str], covering: Sequence[Rows]) -> list[str]:

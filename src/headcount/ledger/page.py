@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html as html_marks
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from headcount.screens import visible
 
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
@@ -60,11 +62,25 @@ def markdown(blocks: Sequence[Block]) -> str:
     return "\n\n".join(_markdown(block) for block in blocks) + "\n"
 
 
+def escape(text: str) -> str:
+    """A text for a page: no tag, no entity, nothing that cannot be seen."""
+    return html_marks.escape(visible(text))
+
+
 def _plain(text: str) -> str:
-    # Names come from people: none may open a cell, a tag or a new line.
-    for mark, instead in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("`", "\\`")):
+    # Names come from people: none may open a cell, a tag, a link or a new line.
+    text = visible(" ".join(text.split()))
+    marks = (
+        ("\\", "\\\\"),
+        ("|", "\\|"),
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        ("`", "\\`"),
+        ("[", "\\["),
+    )
+    for mark, instead in marks:
         text = text.replace(mark, instead)
-    return " ".join(text.split())
+    return text
 
 
 def _markdown(block: Block) -> str:

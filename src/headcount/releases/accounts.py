@@ -13,6 +13,7 @@ from headcount.ledger.account import Account, Opening
 from headcount.ledger.mounts import file_system
 from headcount.ledger.opening import check_same, taken
 from headcount.privacy.spend import Zcdp
+from headcount.screens import quoted
 from headcount.tables.identity import Identity
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ def opening_of(
         return Opening(account, None, identity.covers)
     if budget is None:
         raise NoAccountError(
-            f"There is no account {name!r} in the ledger {book.address!r}, and no budget to open "
-            "it with. Say what may ever be spent on these people: "
+            f"There is no account {quoted(name)} in the ledger {book.address!r}, and no budget to "
+            "open it with. Say what may ever be spent on these people: "
             "budget=hc.Budget(epsilon=1, delta=1e-6), or headcount ledger open. If there should "
             "be an account, check the ledger's place. Nothing was charged."
         )

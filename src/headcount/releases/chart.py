@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import MissingExtraError, UsageError
+from headcount.releases.cells import label, told_apart, writing
+from headcount.screens import quoted, visible
 
 if TYPE_CHECKING:
     from headcount.releases.release import Release
@@ -30,13 +34,26 @@ def write_chart(release: Release, path: str | Path) -> Path:
     """Write the chart as .svg, .png or .html; the page holds all it needs and loads nothing."""
     where = Path(path)
     if where.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{str(path)!r} must end in {', '.join(ENDINGS)}.")
+        raise UsageError(f"{quoted(path)} must end in {', '.join(ENDINGS)}.")
     drawn = chart(release)
-    if where.suffix.lower() == ".html":
-        drawn.save(str(where), inline=True)
-    else:
-        drawn.save(str(where))
+    kind = where.suffix.lower()[1:]
+    options = {"inline": True, "json_kwds": {"cls": _InPage}} if kind == "html" else {}
+    drawn_as = BytesIO() if kind == "png" else StringIO()
+    drawn.save(drawn_as, format=kind, **options)
+    picture = drawn_as.getvalue()
+    with writing(path) as file:
+        file.write(picture if isinstance(picture, bytes) else picture.encode())
     return where
+
+
+class _InPage(json.JSONEncoder):
+    """JSON inside a script of a page, where ``</script>`` in a text would end the script."""
+
+    def encode(self, o: Any) -> str:
+        text = super().encode(o)
+        for mark in "<>&\u2028\u2029":
+            text = text.replace(mark, f"\\u{ord(mark):04x}")
+        return text
 
 
 def chart(release: Release) -> Any:
@@ -56,24 +73,32 @@ def chart(release: Release) -> Any:
     by_size = release.facts.verb not in IN_ORDER
     if by_size:
         table = table.sort_by([(value, "descending")]).slice(0, N_BARS)
+    listed = table.to_pylist()
     rows = [
-        {"group": _label(row, names), **{name: row[name] for name in numbers}}
-        for row in table.to_pylist()
+        {"group": group, "told": f"{group}: {label(row[value])}", **{n: row[n] for n in numbers}}
+        for row, group in zip(listed, told_apart(_label(row, names) for row in listed), strict=True)
     ]
     data = altair.Data(values=rows)
     group = altair.Y(
-        "group:N", sort=None, title=IN_ORDER.get(release.facts.verb, " and ".join(names))
+        "group:N",
+        sort=None,
+        title=IN_ORDER.get(release.facts.verb, " and ".join(map(label, names))),
     )
+    # Told from data: the description that is made by itself is an expression, with names of columns
+    # in it that could end its strings.
+    told = altair.Description("told:N")
     plain = altair.Chart(data)
     # A quantile is a place on the line of values, not an amount of anything.
     is_place = release.facts.verb == "quantiles"
     marks = plain.mark_point(filled=True, size=60) if is_place else plain.mark_bar()
     bars = marks.encode(
         color=altair.value("#4c78a8"),
+        description=told,
         y=group,
         x=altair.X(f"{value}:Q", title=TITLES.get(release.facts.verb, value)),
     )
-    ranges = altair.Chart(data).mark_rule(color="#222222").encode(y=group, x="low:Q", x2="high:Q")
+    rules = altair.Chart(data).mark_rule(color="#222222")
+    ranges = rules.encode(y=group, x="low:Q", x2="high:Q", description=told)
     subtitle = f"{release.facts.confidence:.0%} error bars; {release.guarantee}"
     title = altair.Title(release.facts.verb.replace("_", " "), subtitle=lines(subtitle))
     return (bars + ranges).properties(title=title, width=480)
@@ -88,7 +113,7 @@ def _label(row: dict[str, Any], names: list[str]) -> str:
         return f"{_end(row['at_least'])} to {_end(row['below'])}"
     if names != ["at_least", "at_most"]:
         names = [name for name in names if name != "other" or not isinstance(row[name], bool)]
-        return ", ".join("∅" if row[name] is None else str(row[name]) for name in names)
+        return ", ".join(label(row[name]) for name in names)
     if row["at_most"] is None:
         return f"{row['at_least']:,} and more"
     if row["at_least"] == row["at_most"]:
@@ -104,4 +129,4 @@ def lines(text: str) -> list[str]:
     """A long text, broken for a subtitle."""
     import textwrap
 
-    return textwrap.wrap(text, 90)
+    return textwrap.wrap(visible(text), 90)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from headcount.ledger.account import Account, Opening
 from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.plan import Plan
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -263,4 +264,6 @@ class Dataset:
         )
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.account_name}, users in {self.table.user!r}, {self.account}>"
+        return (
+            f"<Dataset {visible(self.account_name)}, users in {self.table.user!r}, {self.account}>"
+        )

@@ -13,6 +13,7 @@ from headcount.privacy.spend import Zcdp
 from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.run import Work, run
 from headcount.releases.stages import Progress
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -99,7 +100,7 @@ class Plan:
         return (left, ("account", f"new: the release opens it in {self.ledger.address}"))
 
     def __repr__(self) -> str:
-        return f"<Plan {self.title}: {self.method}, epsilon {shown(self.epsilon)}>"
+        return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"
 
     def __str__(self) -> str:
         lines = [
@@ -115,5 +116,8 @@ class Plan:
         ]
         width = max(len(name) for name, _ in lines)
         return "\n".join(
-            [f"Plan: {self.title}", *(f"  {name:<{width}}  {text}" for name, text in lines)]
+            [
+                visible(f"Plan: {self.title}"),
+                *(f"  {name:<{width}}  {visible(text)}" for name, text in lines),
+            ]
         )

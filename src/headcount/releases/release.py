@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import MissingExtraError, UsageError
+from headcount.releases.cells import without_formulas, writing
+from headcount.screens import quoted, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +83,7 @@ class Release:
     def __repr__(self) -> str:
         rows = "row" if len(self) == 1 else "rows"
         return (
-            f"<Release {self.facts.verb}: {len(self):,} {rows}, {self.facts.guarantee}, "
+            f"<Release {self.facts.verb}: {len(self):,} {rows}, {visible(self.facts.guarantee)}, "
             f"entry {self.facts.entry} of account {self.facts.account!r}"
             f"{', shown again' if self.again else ''}>"
         )
@@ -112,14 +114,19 @@ class Release:
         """Write one Parquet file: its statistics are those of the noisy rows, nothing else."""
         import pyarrow.parquet
 
-        pyarrow.parquet.write_table(self._table, path)
+        with writing(path) as file:
+            pyarrow.parquet.write_table(self._table, file)
         return Path(path)
 
     def write_csv(self, path: str | Path) -> Path:
-        """Write one CSV file. The facts do not fit in a CSV: keep ``repr(release)`` with it."""
+        """Write one CSV file. The facts do not fit in a CSV: keep ``repr(release)`` with it.
+
+        Texts that a spreadsheet would run as formulas have an apostrophe before them.
+        """
         import pyarrow.csv
 
-        pyarrow.csv.write_csv(self._table, path)
+        with writing(path) as file:
+            pyarrow.csv.write_csv(without_formulas(self._table), file)
         return Path(path)
 
     def write(self, path: str | Path) -> Path:
@@ -127,7 +134,7 @@ class Release:
         writers = {".parquet": self.write_parquet, ".csv": self.write_csv}
         writer = writers.get(Path(path).suffix.lower())
         if writer is None:
-            raise UsageError(f"{str(path)!r} must end in .parquet or .csv.")
+            raise UsageError(f"{quoted(path)} must end in .parquet or .csv.")
         return writer(path)
 
     def plot(self, path: str | Path) -> Path:

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headcount.errors import UsageError
+from headcount.screens import quoted
 from headcount.streams.terms import Terms
 
 Counters = npt.NDArray[np.int64]
@@ -152,4 +153,4 @@ def flush_folder(path: Path) -> None:
 
 def refused(path: Path, why: str) -> UsageError:
     """A file that cannot be used."""
-    return UsageError(f"{str(path)!r} cannot be used: {why}. Nothing was changed.")
+    return UsageError(f"{quoted(path)} cannot be used: {why}. Nothing was changed.")

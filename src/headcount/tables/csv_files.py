@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headcount.errors import UsageError
+from headcount.screens import quoted
 from headcount.tables.csv import NOTHING, Csv
 from headcount.tables.csv_lines import first_line, open_lines
 
@@ -26,13 +27,15 @@ def csv_columns(paths: Sequence[str], csv: Csv, pattern: str) -> tuple[str, ...]
         return tuple(csv.columns)
     headers = {_header(path, csv) for path in paths}
     if len(headers) > 1:
-        raise UsageError(f"The CSV files at {pattern!r} differ in their first lines. {NOTHING}")
+        raise UsageError(
+            f"The CSV files at {quoted(pattern)} differ in their first lines. {NOTHING}"
+        )
     (header,) = headers
     if header is None:
         raise UsageError(
-            f"The first line of {pattern!r} cannot hold the names of columns: it must be UTF-8 "
-            f"with fields between {csv.delimiter!r}, all of them different. If the files have no "
-            f"header, write csv=hc.Csv(header=False, columns=[...]). {NOTHING}"
+            f"The first line of {quoted(pattern)} cannot hold the names of columns: it must be "
+            f"UTF-8 with fields between {csv.delimiter!r}, all of them different. If the files "
+            f"have no header, write csv=hc.Csv(header=False, columns=[...]). {NOTHING}"
         )
     return header
 
@@ -41,7 +44,7 @@ def _header(path: str, csv: Csv) -> tuple[str, ...] | None:
     try:
         line = first_line(path)
     except OSError:
-        raise UsageError(f"{path!r} cannot be read. {NOTHING}") from None
+        raise UsageError(f"{quoted(path)} cannot be read. {NOTHING}") from None
     fields = None if line is None else csv.fields(line)
     if fields is None:
         return None

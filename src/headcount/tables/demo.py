@@ -52,5 +52,6 @@ def write_demo(path: Path, *, n_users: int, n_pages: int) -> int:
             "time": pa.array(second, pa.timestamp("s")).cast(pa.timestamp("us")),
         }
     )
-    pq.write_table(table, path)
+    with path.open("wb") as file:
+        pq.write_table(table, file)
     return n_rows

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from headcount.errors import SchemaError, UsageError
+from headcount.screens import quoted
+from headcount.tables.address import refuse_other_address
 from headcount.tables.csv import Csv
 from headcount.tables.csv_files import csv_columns, csv_dataset
 from headcount.tables.declared_types import check_types, type_rules, typed
@@ -39,8 +41,8 @@ def open_files(pattern: str, user: str, options: Options) -> Source:
     if endings == {"csv"}:
         return _csv(pattern, paths, user, options)
     raise UsageError(
-        f"The files at {pattern!r} must all end in .parquet or all in .csv or .csv.gz; rename "
-        "them if they are such files. Tables of a DuckDB file are opened by an address: "
+        f"The files at {quoted(pattern)} must all end in .parquet or all in .csv or "
+        ".csv.gz; rename them if they are such files. Tables of a DuckDB file are opened by an address: "
         f"duckdb://file.duckdb?table=name. {NOTHING}"
     )
 
@@ -51,11 +53,12 @@ def paths_of(pattern: str) -> list[str]:
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
     if [pattern] == names and Path(pattern).is_dir():
         raise UsageError(
-            f"{pattern!r} is a folder. Say which of its files: '{pattern.rstrip('/')}/*.parquet', "
-            f"or '/**/*.parquet' with those of folders below. {NOTHING}"
+            f"{quoted(pattern)} is a folder. Say which of its files, such as /*.parquet at its "
+            f"end, or /**/*.parquet with those of folders below. {NOTHING}"
         )
     if not paths or not all(Path(path).is_file() for path in paths):
-        raise UsageError(f"There is no file at {pattern!r}. {NOTHING}")
+        refuse_other_address(pattern)
+        raise UsageError(f"There is no file at {quoted(pattern)}. {NOTHING}")
     return paths
 
 
@@ -97,7 +100,7 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     csv = options.csv or Csv()
     folders = folder_columns(paths, pattern)
     columns = csv_columns(paths, csv, pattern)
-    check_names([*columns, *folders[0]], (), pattern)
+    check_names([*columns, *folders[0]], (), quoted(pattern))
     check_types(options.types, [*columns, *folders[0]], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
@@ -122,7 +125,7 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
 def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     folders = folder_columns(paths, pattern)
     countable, others = check_schemas(paths, pattern)
-    check_names([*countable, *folders[0]], others, pattern)
+    check_names([*countable, *folders[0]], others, quoted(pattern))
     check_types(options.types, folders[0], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
@@ -131,7 +134,9 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
         files.show(connection.con)
         types = files.types(connection.con)
     except Exception:
-        raise UsageError(f"A file at {pattern!r} cannot be read as Parquet. {NOTHING}") from None
+        raise UsageError(
+            f"A file at {quoted(pattern)} cannot be read as Parquet. {NOTHING}"
+        ) from None
     wanted = {name: kind for name, kind in types.items() if name not in others}
     table, more = table_on(connection, ROWS, wanted)
     engine = DuckDBEngine(connection, scratch, show=files.show, files=files)

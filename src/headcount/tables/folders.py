@@ -11,6 +11,7 @@ from pathlib import PurePath
 from urllib.parse import unquote_to_bytes
 
 from headcount.errors import UsageError
+from headcount.screens import quoted
 
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 
@@ -20,7 +21,7 @@ def folder_columns(paths: Sequence[str], pattern: str) -> list[dict[str, str | N
     said = [dict(_named_folders(path)) for path in paths]
     if len({tuple(each) for each in said}) > 1:
         raise UsageError(
-            f"The files at {pattern!r} are not all in folders of the same columns, such as "
+            f"The files at {quoted(pattern)} are not all in folders of the same columns, such as "
             "day=2026-01-01/country=SE. Open those that are. Nothing was read and nothing was "
             "charged."
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-
 from enum import StrEnum
 from typing import Any
 

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from headcount.errors import UsageError
+from headcount.screens import quoted
 from headcount.tables.csv import NOTHING
 from headcount.tables.scratch import Scratch
 from headcount.tables.sound import sound
@@ -40,15 +41,15 @@ def check_schemas(paths: Sequence[str], pattern: str) -> tuple[list[str], list[s
                 countable, others = sound(file.schema_arrow.empty_table())
         except Exception:  # what a damaged footer may hold has no end
             raise UsageError(
-                f"A file at {pattern!r} cannot be read as Parquet. {NOTHING}"
+                f"A file at {quoted(pattern)} cannot be read as Parquet. {NOTHING}"
             ) from None
         first = first or found
         if found != first:
             both = {**first, **found}
             differ = {n.split(".")[0] for n in both if first.get(n) != found.get(n)}
             raise UsageError(
-                f"The files at {pattern!r} differ in their columns or types: "
-                f"{', '.join(sorted(differ))}, first in {path!r}. Bring them to one schema. "
+                f"The files at {quoted(pattern)} differ in their columns or types: "
+                f"{', '.join(sorted(differ))}, first in {quoted(path)}. Bring them to one schema. "
                 f"{NOTHING}"
             )
     return list(countable.column_names), list(others)

@@ -46,7 +46,8 @@ def group_rule(by: GroupBy, kind: Kind) -> str:
     if isinstance(by, Bins):
         return (
             f"{name} is cut into bins of width {by.width:f}, numbered so that bin k begins at k "
-            "times the width; values that are not finite or lie beyond 2**53 widths are counted as missing."
+            "times the width; values that are not finite or lie beyond 2**53 widths are counted "
+            "as missing."
         )
     if kind is Kind.TEXT:
         return (

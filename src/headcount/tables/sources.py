@@ -13,7 +13,13 @@ from secrets import token_hex
 from typing import Any
 
 from headcount.errors import UsageError
-from headcount.tables.address import Address, is_address, parse_address
+from headcount.screens import quoted
+from headcount.tables.address import (
+    Address,
+    is_address,
+    parse_address,
+    refuse_other_address,
+)
 from headcount.tables.engine import Engine, require
 from headcount.tables.identity import Identity, hashed
 from headcount.tables.source import NOTHING, Options, Source
@@ -51,6 +57,7 @@ def identify(source: str) -> Identity:
     """Where the rows of files or of an address are. Nothing is read."""
     if is_address(source):
         return _from_address(parse_address(source), Options()).identity
+    refuse_other_address(source)
     from headcount.tables.files import paths_of
     from headcount.tables.identity import of_files
 
@@ -66,7 +73,7 @@ def _from_address(address: Address, options: Options) -> Source:
     from headcount.tables.scratch import Scratch
 
     if not Path(address.database).is_file():
-        raise UsageError(f"There is no DuckDB file at {address.database!r}. {NOTHING}")
+        raise UsageError(f"There is no DuckDB file at {quoted(address.database)}. {NOTHING}")
     scratch = Scratch()
     try:
         connection = own_duckdb(address.database, scratch, options.memory)
@@ -74,7 +81,7 @@ def _from_address(address: Address, options: Options) -> Source:
         raise
     except Exception:
         raise UsageError(
-            f"{address.database!r} cannot be opened as a DuckDB file; another process may be "
+            f"{quoted(address.database)} cannot be opened as a DuckDB file; another process may be "
             f"writing to it. {NOTHING}"
         ) from None
     try:

@@ -26,6 +26,7 @@ from headcount.contributions import sample as sample_module
 from headcount.contributions.groups import TOTAL, USER, Grouped
 from headcount.contributions.keep import keyed
 from headcount.contributions.sample import Coins, sampled_counts
+from headcount.contributions.secret import KEY
 from headcount.mechanisms.sample_threshold import COIN_BITS, SampleThreshold
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
@@ -221,7 +222,8 @@ def one_coin_per_user() -> Iterator[None]:
         import ibis
 
         pairs, _ = keyed(grouped, pairs, key, purpose)
-        return pairs, ibis.literal(f"{key.hex()}|{purpose}").concat(pairs[USER].cast("string"))
+        own = (ibis.literal(f"|{purpose}"), pairs[USER].cast("string"))
+        return pairs, pairs[KEY].concat(*own)
 
     with swapped(sample_module, "keyed", user_alone):
         yield
