@@ -86,7 +86,7 @@ def test_an_engine_error_leaves_as_one_fixed_text(
     caplog.clear()
     caplog.set_level(logging.DEBUG)
     data = opened(table, tmp_path)
-    plan = data.count_users(by="group", groups=["g"])
+    plan = data.count_users(by="group", groups=["g"], spend="1")
     with pytest.raises(hc.EngineError) as caught:
         plan.release()
     assert str(caught.value) == hc.EngineError.TEXT
