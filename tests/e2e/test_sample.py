@@ -81,12 +81,11 @@ def test_an_account_that_replaces(events: pa.Table, tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    arguments: dict[str, object], message: str, events: pa.Table, tmp_path: Path
+    arguments: dict[str, Any], message: str, events: pa.Table, tmp_path: Path
 ) -> None:
+    said = {"spend": "1", **arguments}
     with pytest.raises(hc.UsageError, match=message):
-        opened(events, tmp_path).count_users(
-            by="page", method="sample", **{"spend": "1", **arguments}
-        )  # type: ignore[arg-type]
+        opened(events, tmp_path).count_users(by="page", method="sample", **said)
 
 
 def test_on_the_command_line(events: pa.Table, tmp_path: Path, headcount_command: str) -> None:

@@ -38,7 +38,7 @@ app = typer.Typer(
 app.command("count-users")(verb(count_users.count_users))
 app.command("count-events")(verb(count_events.count_events))
 app.command("distribution")(verb(distribution.distribution))
-app.command("profile")(verb(profile.profile, epsilon="0.1"))
+app.command("profile")(verb(profile.profile))
 app.command("quantiles")(verb(quantiles.quantiles))
 app.command("count-ranges")(verb(count_ranges.count_ranges))
 app.command("frequencies")(verb(frequencies.frequencies))

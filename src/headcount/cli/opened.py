@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def opened(
     source: str,
     user: str,
-    epsilon: str,
+    epsilon: str | None,
     delta: str,
     budget: str | None,
     *,
@@ -28,4 +28,6 @@ def opened(
     try:
         return call(budget=None if budget is None else hc.Budget(epsilon=budget, delta=delta))
     except hc.NoAccountError:
+        if epsilon is None:
+            raise
         return call(budget=hc.Budget(epsilon=epsilon, delta=delta))

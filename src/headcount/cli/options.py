@@ -25,7 +25,13 @@ PerUser = Annotated[
     str,
     typer.Option(help="The one value of a user: median, mean, sum, min, max or sampled."),
 ]
-Epsilon = Annotated[str, typer.Option(help="What this release spends.")]
+Epsilon = Annotated[
+    str | None, typer.Option(help="What this release spends. Give this or --spend.")
+]
+Spend = Annotated[
+    str | None,
+    typer.Option(help="Instead of --epsilon: a share of the account's whole limit, such as 1/10."),
+]
 Delta = Annotated[str, typer.Option(help="The delta of the account when it is opened.")]
 AccountBudget = Annotated[
     str | None,
@@ -73,10 +79,30 @@ def types_of(written: list[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") for text in written or []]
     for name, equals, kind in pairs:
         if not (name and equals):
-            raise hc.UsageError(f"--type must be like time=timestamp, not {kind!r}.")
+            raise hc.UsageError(
+                f"--type must be like time=timestamp, not {kind!r}. Nothing was charged."
+            )
     return {name: kind for name, _, kind in pairs}
+
+
+def spend_of(epsilon: str | None, share: str | None) -> hc.Budget | str:
+    """What a release may cost, as a shell says it: an epsilon, or a share of the limit."""
+    if (epsilon is None) == (share is None):
+        raise hc.UsageError(
+            "Say what this release may cost: --epsilon 1, or a share of the account's whole "
+            "limit: --spend 1/10. Give one of the two. Nothing was charged."
+        )
+    return hc.Budget(epsilon=epsilon) if share is None else share
 
 
 def listed(groups: Path | None) -> list[str] | None:
     """The public groups of a text file, one per line."""
-    return None if groups is None else groups.read_text(encoding="utf-8").splitlines()
+    if groups is None:
+        return None
+    try:
+        return groups.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        raise hc.UsageError(
+            f"The groups in {str(groups)!r} cannot be read. Give a text file in UTF-8 with one "
+            "group on each line. Nothing was charged."
+        ) from None

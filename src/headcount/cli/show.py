@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from headcount.cli.output import Output
     from headcount.releases.plan import Plan
     from headcount.releases.release import Release
 
 N_ROWS = 20
 
 
-def release_and_show(
-    plan: Plan, *, key: str | None, out: Path | None, plot: Path | None, only_plan: bool
-) -> None:
+def release_and_show(plan: Plan, *, key: str | None, output: Output, only_plan: bool) -> None:
     """Print the plan; unless only that was asked, release it, show it, and write it."""
     print(plan)
     if only_plan:
@@ -28,10 +26,8 @@ def release_and_show(
     for note in release.facts.notes:
         if note.rstrip(".") not in planned:  # what only the release could say
             print(note)
-    if out is not None:
-        print(f"\nWrote {release.write(out)}")
-    if plot is not None:
-        print(f"\nDrew {release.plot(plot)}")
+    again = f"The same command with --key {key or plan.key} shows them again without a charge."
+    output.write(release, again)
 
 
 def staged(plan: Plan, key: str | None) -> Release:

@@ -13,6 +13,7 @@ from headcount.cli import options as option
 from headcount.errors import UsageError
 
 if TYPE_CHECKING:
+    from headcount.cli.output import Output
     from headcount.streams.output import StreamOutput
 
 app = typer.Typer(
@@ -47,7 +48,9 @@ def new(
 
     if like is not None:
         if groups is not None or buckets is not None or epsilon is not None:
-            raise UsageError("--like takes all terms from the other state: give nothing else.")
+            raise UsageError(
+                "--like takes all terms from the other state: give nothing else. Nothing was made."
+            )
         stream = Stream.like(like, path=state)
     elif epsilon is None:
         raise UsageError("A stream needs --epsilon, such as --epsilon 1.")
@@ -157,21 +160,21 @@ def finish(
     plot: option.Plot = None,
 ) -> None:
     """Take the output, once. Asked again, the same one is shown: nothing is drawn twice."""
+    from headcount.cli.output import Output
     from headcount.streams.stream import Stream
 
+    output = Output(out, plot)
+    output.check([state])
     with Stream.load(state) as stream:
         # What was drawn is in the file: asking again after a crash is reading, not drawing.
         take = stream.output if stream.terms.is_finished else stream.finish
-        _show(take(confidence=confidence, method=method, n_events=events), out, plot)
+        _show(take(confidence=confidence, method=method, n_events=events), output)
 
 
-def _show(output: StreamOutput, out: Path | None, plot: Path | None) -> None:
+def _show(taken: StreamOutput, output: Output) -> None:
     from headcount.cli.show import rows
 
-    rows(output)
-    for note in output.facts.notes:
+    rows(taken)
+    for note in taken.facts.notes:
         print(note)
-    if out is not None:
-        print(f"\nWrote {output.write(out)}")
-    if plot is not None:
-        print(f"\nDrew {output.plot(plot)}")
+    output.write(taken, "What was drawn is in the state: the same command shows it again.")

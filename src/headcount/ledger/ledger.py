@@ -21,6 +21,7 @@ from headcount.ledger import charging, opening, reading
 from headcount.ledger.account import Account, Charge, Entry, Quota, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
+from headcount.ledger.arguments import read
 from headcount.ledger.connect import open_store, reason
 from headcount.ledger.heads import HeadFile, default_folder
 from headcount.ledger.journal import Head
@@ -49,7 +50,8 @@ class Ledger:
     """
 
     def __init__(self, address: str | Path, *, heads: str | Path | None = None) -> None:
-        place = parse_address(address)
+        place = parse_address(read("address", address))
+        heads = read("heads", heads)
         self.address = place.shown
         self._store = open_store(place)
         # Connections end with the ledger, not when the collector happens to find them.
@@ -81,9 +83,8 @@ class Ledger:
         A budget is a promise that was made: a different one for an open account is refused. So is
         a source in ``covers`` that belongs to another account: its people have a budget already.
         """
-        storable(name, "The account's name")
-        for source in covers:
-            storable(source, "A source")
+        name, budget = read("account", name, called="name"), read("budget", budget)
+        neighbours, covers = read("neighbours", neighbours), read("covers", covers)
         return self._write(
             lambda writer: opening.open_account(
                 writer, self._id, self.analyst, name, budget, neighbours, covers
@@ -92,7 +93,7 @@ class Ledger:
 
     def set_quota(self, account: str, analyst: str, budget: Budget) -> Quota:
         """Let one analyst spend up to ``budget`` of an account, and nobody without a quota."""
-        storable(analyst, "The analyst's name")
+        analyst, budget = read("analyst", analyst), read("share", budget, called="budget")
         whole = self.account(account)
         return self._write(
             lambda writer: opening.set_quota(writer, self._id, self.analyst, whole, analyst, budget)
@@ -100,16 +101,19 @@ class Ledger:
 
     def covering(self, source: str) -> str | None:
         """The account that a source belongs to, if any."""
-        found = self._read(lambda c: c.execute(reading.COVERING, {"source": source}).scalar())
+        named = {"source": read("source", source)}
+        found = self._read(lambda c: c.execute(reading.COVERING, named).scalar())
         return None if found is None else str(found)
 
     def covered_by(self, account: str) -> list[str]:
         """The sources that belong to an account."""
-        return self._read(lambda connection: reading.covered_by(connection, account))
+        name = read("account", account)
+        return self._read(lambda connection: reading.covered_by(connection, name))
 
     def account(self, name: str) -> Account:
         """The account of this name as it stands now."""
-        row = self._read(lambda c: c.execute(reading.ACCOUNT, {"name": name}).first())
+        named = {"name": read("account", name, called="name")}
+        row = self._read(lambda c: c.execute(reading.ACCOUNT, named).first())
         if row is None:
             raise NoAccountError(f"There is no account {name!r} in the ledger {self.address!r}.")
         return reading.account_from(row)
@@ -120,15 +124,18 @@ class Ledger:
 
     def quotas(self, account: str) -> list[Quota]:
         """The quotas of an account, by analyst."""
-        return self._read(lambda connection: reading.quotas_of(connection, account))
+        name = read("account", account)
+        return self._read(lambda connection: reading.quotas_of(connection, name))
 
     def entries(self, account: str, verb: str | None = None) -> list[Entry]:
         """All charges of an account, or those of one verb, oldest first."""
-        return self._read(lambda connection: reading.charges_of(connection, account, verb))
+        name, verb = read("account", account), read("verb", verb)
+        return self._read(lambda connection: reading.charges_of(connection, name, verb))
 
     def stored_result(self, sequence: int) -> bytes | None:
         """What the charge of this number released, if it came to that."""
-        return self._read(lambda connection: reading.result_of(connection, sequence))
+        number = read("sequence", sequence)
+        return self._read(lambda connection: reading.result_of(connection, number))
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""
@@ -158,7 +165,7 @@ class Ledger:
         ask = charging.Ask(
             account=here,
             analyst=self.analyst,
-            key=storable(key, "The key"),
+            key=read("key", key),
             request_hash=request_hash,
             verb=verb,
             about=about or {},

@@ -221,8 +221,18 @@ def checked(verb: str, **given: Any) -> dict[str, Any]:
     return checked_by(VERBS[verb], given.items())
 
 
-def callable_or_none(value: Any, name: str) -> Callable[[str], None] | None:
-    """Something to call with the name of each stage."""
-    if value is not None and not callable(value):
+def _callable(value: Any, name: str) -> Callable[[str], None]:
+    if not callable(value):
         raise refused(name, "a function of one text", value, f"{name}=print, or leave it out")
     return value
+
+
+RELEASE: dict[str, Check] = {
+    "key": optional(text("key='monday', or leave it out")),
+    "progress": _callable,
+}
+
+
+def checked_release(**given: Any) -> dict[str, Any]:
+    """The arguments of ``Plan.release`` in one form."""
+    return checked_by(RELEASE, given.items())

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import MissingExtraError, UsageError
+from headcount.releases.output import require_plots
 
 if TYPE_CHECKING:
     from headcount.releases.release import Release
 
-ENDINGS = (".svg", ".png", ".html")
 N_BARS = 40
 TITLES = {
     "count_users": "users",
@@ -26,26 +25,20 @@ IN_ORDER = {
 """Verbs whose rows have an order of their own, and what it is."""
 
 
-def write_chart(release: Release, path: str | Path) -> Path:
+def save(release: Release, path: Path) -> None:
     """Write the chart as .svg, .png or .html; the page holds all it needs and loads nothing."""
-    where = Path(path)
-    if where.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{str(path)!r} must end in {', '.join(ENDINGS)}.")
     drawn = chart(release)
-    if where.suffix.lower() == ".html":
-        drawn.save(str(where), inline=True)
+    if path.suffix.lower() == ".html":
+        drawn.save(str(path), inline=True)
     else:
-        drawn.save(str(where))
-    return where
+        drawn.save(str(path), format=path.suffix.lower().lstrip("."))
 
 
 def chart(release: Release) -> Any:
     """The chart itself, for a notebook."""
-    try:
-        import altair
-        import vl_convert  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("plots", "A chart") from None
+    require_plots()
+    import altair
+
     if release.facts.verb == "frequencies":
         from headcount.releases.chart_frequencies import frequency_chart
 

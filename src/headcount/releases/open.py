@@ -73,15 +73,29 @@ def open(  # noqa: A001  hc.open reads as it should
     """
     from headcount.ledger.ledger import Ledger
     from headcount.releases.dataset import Dataset
+    from headcount.releases.open_arguments import read_opening
     from headcount.tables.address import is_address
     from headcount.tables.source import Options
     from headcount.tables.user_table import open_table
 
-    relation = _relation(neighbours)
+    said = read_opening(
+        user=user,
+        budget=budget,
+        ledger=ledger,
+        account=account,
+        where=where,
+        neighbours=neighbours,
+        csv=csv,
+        types=types,
+        memory=memory,
+        trusted_view=trusted_view,
+    )
+    user, where, account, types = said["user"], said["where"], said["account"], said["types"]
+    relation = Neighbours(said["neighbours"])
     named = isinstance(source, str | Path)
     if account is None and not named:
         raise _nameless()
-    options = Options(csv, types or {}, memory, trusted_view)
+    options = Options(csv, types, memory, trusted_view)
     table = open_table(source, user=user, where=where, options=options)
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or default_ledger())
     if named and account is None:
@@ -92,15 +106,6 @@ def open(  # noqa: A001  hc.open reads as it should
         raise _nameless()
     book.open_account(account, budget, relation, covers=[lineage(source)] if named else [])
     return Dataset(table, book, account, account, where)
-
-
-def _relation(neighbours: str) -> Neighbours:
-    try:
-        return Neighbours(neighbours)
-    except ValueError:
-        raise UsageError(
-            f"neighbours must be 'add-remove' or 'replace', not {neighbours!r}."
-        ) from None
 
 
 def lineage(source: str | Path) -> str:
@@ -115,5 +120,5 @@ def lineage(source: str | Path) -> str:
 def _nameless() -> UsageError:
     return UsageError(
         "This source has no name of its own, and a budget belongs to a named dataset. "
-        "Give it one: account='web-events'."
+        "Give it one: account='web-events'. Nothing was charged."
     )

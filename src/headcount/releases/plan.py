@@ -11,6 +11,7 @@ from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account
 from headcount.privacy.spend import Zcdp
+from headcount.releases.arguments import checked_release
 from headcount.releases.run import Progress, Work, run
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class Plan:
 
     def release(self, *, key: str | None = None, progress: Progress = _silent) -> Release:
         """Charge the ledger, read the table, draw the noise, and return what may be published."""
-        return run(self.work, self.ledger, self.account.name, key or self.key, progress)
+        said = checked_release(key=key, progress=progress)
+        key = self.key if said["key"] is None else said["key"]
+        return run(self.work, self.ledger, self.account.name, key, progress)
 
     def _left_after(self) -> str:
         after = Account(

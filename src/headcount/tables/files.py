@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headcount.errors import SchemaError, UsageError
+from headcount.privacy.argument import shown
+from headcount.tables.address import is_address, parse_address
 from headcount.tables.csv import Csv
 from headcount.tables.csv_files import csv_columns, csv_dataset
 from headcount.tables.declared_types import check_types, type_rules, typed
@@ -40,11 +42,24 @@ def open_files(pattern: str, user: str, options: Options) -> Source:
     )
 
 
+def files_at(source: str) -> list[Path]:
+    """The files that a source is read from; none for a table on a server."""
+    if is_address(source):
+        address = parse_address(source)
+        return [Path(address.database)] if address.engine == "duckdb" else []
+    return [Path(path) for path in _paths(source)]
+
+
 def _paths(pattern: str) -> list[str]:
+    if "\x00" in pattern or not pattern:
+        raise UsageError(f"A path must be a text such as 'events.parquet'. {NOTHING}")
     names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
-    if not paths or not all(Path(path).is_file() for path in paths):
-        raise UsageError(f"There is no file at {pattern!r}. {NOTHING}")
+    if not paths or not all(os.path.isfile(path) for path in paths):
+        raise UsageError(
+            f"There is no file at {shown(pattern)}. Give the path of Parquet or CSV files. "
+            f"{NOTHING}"
+        )
     return paths
 
 
