@@ -135,7 +135,7 @@ def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
         ({"groups": GROUPS, "method": "magic"}, "method must be one of"),
         ({"groups": GROUPS, "within": 0.1, "bound": 3}, "without a target"),
         ({"groups": GROUPS, "bound": 0}, "bound must be"),
-        ({"groups": GROUPS, "top": 0}, "top must be at least 1"),
+        ({"groups": GROUPS, "top": 0}, "top must be a whole number from 1"),
         ({"groups": GROUPS, "debias": True}, "debias=True needs bound="),
         ({"groups": GROUPS, "debias": True, "bound": 2.5}, "whole number"),
         ({"groups": GROUPS, "debias": True, "bound": 2, "method": "laplace"}, "leave method="),

@@ -139,7 +139,7 @@ def test_times_and_several_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("by", "message"),
-    [("nothing", "no column"), ("user", "list them"), ([], "what to count by")],
+    [("nothing", "no column"), ("user", "list them"), ([], "by must be a list of 1")],
 )
 def test_columns_that_cannot_be_counted_by(by: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(hc.UsageError, match=message):

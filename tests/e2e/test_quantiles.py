@@ -128,7 +128,7 @@ def test_a_chart_of_quantiles_has_a_mark_for_each(data: Any, tmp_path: Path) -> 
         (lambda d: d.quantiles("age", bounds=(5, 5), spend="1"), "bounds must go"),
         (lambda d: d.quantiles("user", bounds=(0, 5), spend="1"), "names the users"),
         (lambda d: d.quantiles("none", bounds=(0, 5), spend="1"), "no column"),
-        (lambda d: d.quantiles("age", bounds=(0, 5), at=[], spend="1"), "each once"),
+        (lambda d: d.quantiles("age", bounds=(0, 5), at=[], spend="1"), "an empty one"),
         (lambda d: d.quantiles("age", bounds=(0, 5), at=[0.5, 0.5], spend="1"), "each once"),
         (lambda d: d.quantiles("age", bounds=(0, 5), at=[1], spend="1"), "between 0 and 1"),
         (lambda d: d.quantiles("age", bounds=(0, 5), per_user="mode", spend="1"), "per_user"),

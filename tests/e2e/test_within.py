@@ -183,7 +183,7 @@ def test_every_stage_is_told(demo_file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"top": 0}, "top must be from 1"),
+        ({"top": 0}, "top must be a whole number from 1"),
         ({"within": 0.1, "bound": 3}, "has no bound"),
         ({"within": 0.7}, "within must be"),
         ({"within": 0.1, "method": "threshold"}, "has no target"),

@@ -21,6 +21,7 @@ from headcount.cli import (
 )
 from headcount.cli.verb import verb
 from headcount.errors import HeadcountError
+from headcount.releases.output import reason
 from headcount.version import __version__
 
 NOT_PROMISED = (
@@ -63,3 +64,10 @@ def main() -> None:
     except HeadcountError as error:
         print(f"headcount: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:
+        print(
+            f"headcount: The system failed: {reason(error)}. Whether something was charged is in "
+            "the ledger (headcount ledger show), with its result.",
+            file=sys.stderr,
+        )
+        sys.exit(1)

@@ -37,17 +37,19 @@ class Output:
                 "--out and --plot are one file. Choose two names. Nothing was charged."
             )
 
-    def write(self, release: Release, again: str) -> None:
-        """Write what was asked for; ``again``: how to have the same rows without a charge."""
+    def write(self, release: Release, again: str) -> list[str]:
+        """Write what was asked for, and say so; ``again``: how to have the same rows for free."""
+        wrote = []
         try:
             if self.out is not None:
-                print(f"\nWrote {release.write(self.out)}")
+                wrote.append(f"Wrote {release.write(self.out)}")
             if self.plot is not None:
-                print(f"\nDrew {release.plot(self.plot)}")
+                wrote.append(f"Drew {release.plot(self.plot)}")
         except (OutputError, UsageError) as error:
             # The place was good before the charge: what went wrong since is not the request.
             text = str(error).removesuffix(" Nothing was charged.")
             raise OutputError(f"{text} {again}") from None
+        return wrote
 
 
 def _same(first: Path, second: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -21,13 +22,21 @@ def release_and_show(plan: Plan, *, key: str | None, output: Output, only_plan: 
     if only_plan:
         return
     release = staged(plan, key)
-    rows(release)
-    planned = str(plan)
-    for note in release.facts.notes:
-        if note.rstrip(".") not in planned:  # what only the release could say
-            print(note)
     again = f"The same command with --key {key or plan.key} shows them again without a charge."
-    output.write(release, again)
+    said = str(plan)
+    notes = [note for note in release.facts.notes if note.rstrip(".") not in said]
+    write_and_show(release, output, notes, again)
+
+
+def write_and_show(release: Release, output: Output, notes: Sequence[str], again: str) -> None:
+    """Write the files first: what is on the screen may be cut off by whoever reads it."""
+    wrote: list[str] = []
+    try:
+        wrote = output.write(release, again)
+    finally:
+        rows(release)
+        for line in (*notes, *wrote):
+            print(line)
 
 
 def staged(plan: Plan, key: str | None) -> Release:

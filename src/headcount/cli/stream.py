@@ -5,16 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from headcount.cli import options as option
 from headcount.errors import UsageError
-
-if TYPE_CHECKING:
-    from headcount.cli.output import Output
-    from headcount.streams.output import StreamOutput
 
 app = typer.Typer(
     help="Count events as they come; the counters may be seized at any one moment.",
@@ -44,8 +40,10 @@ def new(
     ] = None,
 ) -> None:
     """Make a state: noise on every counter, before the first event."""
+    from headcount.releases.output import check_output
     from headcount.streams.stream import Stream
 
+    check_output(state, (), name="STATE")
     if like is not None:
         if groups is not None or buckets is not None or epsilon is not None:
             raise UsageError(
@@ -117,8 +115,10 @@ def snapshot(
     state: State, copy: Annotated[Path, typer.Argument(help="Where the copy goes.")]
 ) -> None:
     """Copy a state, in one step; the next event adds one draw of noise."""
+    from headcount.releases.output import check_output
     from headcount.streams.stream import Stream
 
+    check_output(copy, (), name="COPY")
     with Stream.load(state) as stream:
         print(f"Wrote {stream.snapshot(copy)}")
 
@@ -161,6 +161,7 @@ def finish(
 ) -> None:
     """Take the output, once. Asked again, the same one is shown: nothing is drawn twice."""
     from headcount.cli.output import Output
+    from headcount.cli.show import write_and_show
     from headcount.streams.stream import Stream
 
     output = Output(out, plot)
@@ -168,13 +169,6 @@ def finish(
     with Stream.load(state) as stream:
         # What was drawn is in the file: asking again after a crash is reading, not drawing.
         take = stream.output if stream.terms.is_finished else stream.finish
-        _show(take(confidence=confidence, method=method, n_events=events), output)
-
-
-def _show(taken: StreamOutput, output: Output) -> None:
-    from headcount.cli.show import rows
-
-    rows(taken)
-    for note in taken.facts.notes:
-        print(note)
-    output.write(taken, "What was drawn is in the state: the same command shows it again.")
+        taken = take(confidence=confidence, method=method, n_events=events)
+        again = "What was drawn is in the state: the same command shows it again."
+        write_and_show(taken, output, taken.facts.notes, again)
