@@ -51,7 +51,9 @@ class Bins:
         text("hc.bins('price', 10)")(self.column, "the column of bins")
         width: object = self.width
         if not isinstance(width, Decimal) or not width.is_finite():
-            raise refused("width", "a finite decimal number", width, "hc.bins('price', 10)")
+            raise refused(
+                "the width of a bin", "a finite decimal number", width, "hc.bins('price', 10)"
+            )
         digits = len(self.width.as_tuple().digits)
         if not Decimal("1e-9") <= self.width <= Decimal("1e9") or digits > MAX_WIDTH_DIGITS:
             raise UsageError(
@@ -75,7 +77,9 @@ def bins(column: str, width: int | float | str | Decimal | Fraction) -> Bins:
     """Count by a number column, cut into bins of the given width."""
     fraction = number_of(width)
     if fraction is None or Fraction(number := _decimal(fraction)) != fraction:
-        raise refused("width", "a finite decimal number", width, "hc.bins('price', 10)")
+        raise refused(
+            "the width of a bin", "a finite decimal number", width, "hc.bins('price', 10)"
+        )
     return Bins(column, number)
 
 
