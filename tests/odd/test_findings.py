@@ -17,7 +17,6 @@ from tests.odd.commands import Ended, run
 
 import headcount as hc
 from headcount.ledger.ledger import Ledger
-from headcount.releases import output as output_module
 
 SPEND = hc.Budget(rho=1, delta="1e-7")
 
@@ -59,7 +58,6 @@ def test_d7_a_column_named_like_ours_is_refused(verb: str, name: str, tmp_path: 
         ({"spend": 1}, "spend must be a Budget, or a share"),
         ({"method": ["auto"]}, "method must be one of"),
     ],
-    ids=str,
 )
 def test_d7_a_wrong_argument_is_refused_with_what_to_write(
     arguments: dict[str, Any], says: str, tmp_path: Path
@@ -83,7 +81,6 @@ def test_d7_a_wrong_argument_is_refused_with_what_to_write(
         {"groups": np.array(["page1", "page2"])},
         {"groups": pa.array(["page1", "page2"])},
     ],
-    ids=str,
 )
 def test_d7_numbers_and_lists_of_other_libraries_are_taken(
     arguments: dict[str, Any], tmp_path: Path
@@ -156,6 +153,8 @@ def test_d7_a_picture_without_its_libraries_is_refused_before_the_charge(
 def test_d7_a_disk_that_fills_up_after_the_charge_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from headcount.releases import output as output_module
+
     (folder / "x.csv").write_text("as it was", encoding="utf-8")
 
     def full(_draft: Path) -> None:

@@ -63,6 +63,8 @@ def check_output(
         # Only an attempt tells: permissions, read-only disks and quotas are all found this way.
         os.unlink(_draft(real))
         free = shutil.disk_usage(real.parent).free
+    except UsageError:
+        raise
     except (OSError, RuntimeError, ValueError) as error:
         raise UsageError(
             f"{name} {str(path)!r} cannot be written: {reason(error)}. Choose another place. "
