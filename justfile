@@ -82,8 +82,13 @@ test-e2e *args:
 test-reading *args:
     {{ bin }}/pytest -q -n 2 tests/reading {{ args }}
 
+# Odd calls of every verb and command: refused with a fix, or a result; never a charge for nothing
+test-odd-calls calls="5000":
+    HEADCOUNT_ODD_CALLS={{ calls }} {{ bin }}/pytest -q -n 2 tests/odd --timeout 14400
+
 # Every test there is: first what shares nothing, then what starts servers and processes of its own
 test-all: test test-statistical test-reading
+    {{ bin }}/pytest -q -n 2 tests/odd
     {{ bin }}/pytest -q tests/engines tests/service tests/e2e
 
 # The sensitivity property on 10,000 random tables

@@ -96,7 +96,7 @@ def released(path: Path, truth: np.ndarray, n_users: int, known: bool, folder: P
         ledger=folder / f"{path.stem}.db",
     )
     groups = list(range(len(truth))) if known else None
-    rows = data.count_events("item", groups=groups).release().to_arrow()
+    rows = data.count_events("item", groups=groups, spend="1").release().to_arrow()
     estimate = np.zeros(len(truth))
     estimate[np.asarray(rows["item"])] = np.asarray(rows["count"])
     return float(np.abs(estimate - truth).sum() / truth.sum())

@@ -15,6 +15,7 @@ from headcount.errors import (
     LedgerError,
     MissingExtraError,
     NoAccountError,
+    OutputError,
     SchemaError,
     UsageError,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "LedgerError",
     "MissingExtraError",
     "NoAccountError",
+    "OutputError",
     "SchemaError",
     "Stream",
     "UsageError",

@@ -10,7 +10,8 @@
     ├── LedgerError       exit 4  the ledger cannot be trusted, opened or matched
     │   ├── NoAccountError        there is no account of this name
     │   └── KeyReusedError        one idempotency key, two different requests
-    └── EngineError       exit 5  the engine failed after the charge: one fixed text, no refund
+    ├── EngineError       exit 5  the engine failed after the charge: one fixed text, no refund
+    └── OutputError       exit 7  the result is there and paid for, but a file was not written
 
 No message holds a true count, a user id, or a group that was found only in data.
 """
@@ -92,3 +93,10 @@ class EngineError(HeadcountError):
 
     def __init__(self) -> None:
         super().__init__(self.TEXT)
+
+
+class OutputError(HeadcountError):
+    """A file could not be written. What was to be in it is not lost, and not charged again."""
+
+    exit_code = 7
+    http_status = 507

@@ -121,7 +121,7 @@ def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
         pa.table({"user": user, "page": page}), user="user", account="t",
         budget=hc.Budget(rho=2, delta=1e-6), ledger=tmp_path / "l.db",
     )  # fmt: skip
-    plan = data.count_events("page", groups=["a", "c", "nobody"], within=0.10)
+    plan = data.count_events("page", groups=["a", "c", "nobody"], within=0.10, spend="1")
     assert "3 listed" in str(plan)
     rows = plan.release().to_arrow().to_pylist()
     truth = {name: int((page == name).sum()) for name in "ac"}
@@ -135,7 +135,7 @@ def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
         ({"groups": GROUPS, "method": "magic"}, "method must be one of"),
         ({"groups": GROUPS, "within": 0.1, "bound": 3}, "without a target"),
         ({"groups": GROUPS, "bound": 0}, "bound must be"),
-        ({"groups": GROUPS, "top": 0}, "top must be at least 1"),
+        ({"groups": GROUPS, "top": 0}, "top must be a whole number from 1"),
         ({"groups": GROUPS, "debias": True}, "debias=True needs bound="),
         ({"groups": GROUPS, "debias": True, "bound": 2.5}, "whole number"),
         ({"groups": GROUPS, "debias": True, "bound": 2, "method": "laplace"}, "leave method="),
@@ -146,7 +146,7 @@ def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
 def test_what_is_refused_and_how(tmp_path: Path, arguments: Any, says: str) -> None:
     data = opened(tmp_path)
     with pytest.raises(UsageError, match=says):
-        data.count_events("page", **arguments)
+        data.count_events("page", **{"spend": "1", **arguments})
     assert data.account.spent.rho == 0
 
 

@@ -68,23 +68,23 @@ def test_large_groups_are_found_and_their_bars_cover_them(tmp_path: Path, method
 def test_replacement_takes_laplace_noise_and_its_own_scale(tmp_path: Path) -> None:
     data = opened(tmp_path, neighbours="replace")
     with pytest.raises(UsageError, match="add-remove accounts"):
-        data.count_events("page", method="gaussian")
+        data.count_events("page", method="gaussian", spend="1")
     with pytest.raises(UsageError, match="add-remove accounts"):
-        data.count_events("page", within=0.1)
-    release = data.count_events("page").release()
+        data.count_events("page", within=0.1, spend="1")
+    release = data.count_events("page", spend="1").release()
     assert "replacing one user" in release.guarantee
     assert "Laplace" in release.facts.noise
 
 
 def test_top_keeps_the_largest(tmp_path: Path) -> None:
-    release = opened(tmp_path).count_events("page", top=4).release()
+    release = opened(tmp_path).count_events("page", top=4, spend="1").release()
     rows = release.to_arrow().to_pylist()
     assert len(rows) == 4
     assert {row["page"] for row in rows} <= {f"page {p:02d}" for p in range(7)} | {"page 60"}
 
 
 def test_within_keeps_its_promise(tmp_path: Path) -> None:
-    plan = opened(tmp_path).count_events("page", within=0.10)
+    plan = opened(tmp_path).count_events("page", within=0.10, spend="1")
     assert "about nine in ten rows within 0.1" in str(plan)
     assert "count events within 0.1" in str(plan)
     release = plan.release()
@@ -101,7 +101,7 @@ def test_where_noise_exceeds_signal_the_release_says_so(tmp_path: Path) -> None:
     data = hc.open(
         few, user="user", account="few", budget=hc.Budget(rho=1, delta=1e-6), ledger=tmp_path / "f"
     )
-    release = data.count_events("page").release()
+    release = data.count_events("page", spend="1").release()
     assert len(release) == 0
     assert any("noise exceeds signal" in note for note in release.facts.notes)
 
@@ -121,5 +121,5 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     data = opened(tmp_path)
     with pytest.raises(UsageError, match=message):
-        data.count_events("page", **arguments)
+        data.count_events("page", **{"spend": "1", **arguments})
     assert data.account.spent.rho == 0

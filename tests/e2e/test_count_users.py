@@ -48,7 +48,9 @@ def test_counts_are_near_the_truth_and_bars_are_honest(tmp_path: Path) -> None:
 
 
 def test_known_groups_are_all_released_also_empty_ones(tmp_path: Path) -> None:
-    plan = opened(events(), tmp_path).count_users(by="group", groups=["6", "0", "nobody"])
+    plan = opened(events(), tmp_path).count_users(
+        by="group", groups=["6", "0", "nobody"], spend="1"
+    )
     assert "3 known groups, all released" in str(plan)
     assert plan.spend.delta == 0
     rows = plan.release().to_arrow()
@@ -57,14 +59,14 @@ def test_known_groups_are_all_released_also_empty_ones(tmp_path: Path) -> None:
 
 def test_an_empty_table_gives_an_empty_release(tmp_path: Path) -> None:
     empty = events().slice(0, 0)
-    release = opened(empty, tmp_path).count_users(by="group").release()
+    release = opened(empty, tmp_path).count_users(by="group", spend="1").release()
     assert len(release) == 0
     assert release.to_arrow().column_names == ["group", "count", "low", "high", "sd"]
 
 
 def test_a_plan_reads_and_spends_nothing(tmp_path: Path) -> None:
     data = opened(events(), tmp_path)
-    plan = data.count_users(by="group")
+    plan = data.count_users(by="group", spend="1")
     assert "nothing was read and nothing was charged" in str(plan)
     assert data.account.spent.rho == 0
     assert repr(plan).startswith("<Plan count users by group")
@@ -72,7 +74,7 @@ def test_a_plan_reads_and_spends_nothing(tmp_path: Path) -> None:
 
 def test_one_plan_is_charged_once_and_shows_the_same_rows(tmp_path: Path) -> None:
     data = opened(events(), tmp_path)
-    plan = data.count_users(by="group")
+    plan = data.count_users(by="group", spend="1")
     first, second = plan.release(), plan.release()
     assert first.to_bytes() == second.to_bytes()
     assert len(data.ledger.entries("test")) == 1
@@ -100,23 +102,23 @@ def test_what_the_account_cannot_pay_is_refused_at_plan_time(tmp_path: Path) -> 
     data = opened(events(), tmp_path)
     with pytest.raises(hc.BudgetError, match="this release needs 3"):
         data.count_users(by="group", spend=hc.Budget(epsilon=3))
-    data.count_users(by="group").release()
+    data.count_users(by="group", spend="1").release()
     with pytest.raises(hc.BudgetError):
         data.count_users(by="group", spend=hc.Budget(epsilon="0.1"))
 
 
 def test_the_budget_survives_the_process_and_the_object(tmp_path: Path) -> None:
-    opened(events(), tmp_path).count_users(by="group").release()
+    opened(events(), tmp_path).count_users(by="group", spend="1").release()
     again = opened(events(), tmp_path)
     assert float(again.account.epsilon_spent) > 0.999
 
 
 def test_a_bound_that_is_given_is_used(tmp_path: Path) -> None:
     data = opened(events(), tmp_path)
-    plan = data.count_users(by="group", bound=1)
+    plan = data.count_users(by="group", bound=1, spend="1")
     assert "fully in up to 1 groups" in str(plan)
     with pytest.raises(hc.UsageError):
-        data.count_users(by="group", bound=0)
+        data.count_users(by="group", bound=0, spend="1")
 
 
 def test_times_and_several_columns(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_times_and_several_columns(tmp_path: Path) -> None:
     table = table.append_column("time", pa.array(days, pa.timestamp("us")))
     rows = (
         opened(table, tmp_path)
-        .count_users(by=["group", hc.truncate("time", "month")], bound=1)
+        .count_users(by=["group", hc.truncate("time", "month")], bound=1, spend="1")
         .release()
         .to_arrow()
     )
@@ -137,11 +139,11 @@ def test_times_and_several_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("by", "message"),
-    [("nothing", "no column"), ("user", "list them"), ([], "what to count by")],
+    [("nothing", "no column"), ("user", "list them"), ([], "by must be a list of 1")],
 )
 def test_columns_that_cannot_be_counted_by(by: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(hc.UsageError, match=message):
-        opened(events(), tmp_path).count_users(by=by)
+        opened(events(), tmp_path).count_users(by=by, spend="1")
 
 
 def test_a_frame_needs_a_name_and_an_account_a_budget(tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_a_frame_needs_a_name_and_an_account_a_budget(tmp_path: Path) -> None:
 
 
 def test_releases_convert_and_write(tmp_path: Path) -> None:
-    release = opened(events(), tmp_path).count_users(by="group").release()
+    release = opened(events(), tmp_path).count_users(by="group", spend="1").release()
     assert list(release.to_pandas().columns) == release.to_arrow().column_names
     assert release.to_polars().columns == release.to_arrow().column_names
     written = pq.read_table(release.write_parquet(tmp_path / "rows.parquet"))
@@ -169,11 +171,11 @@ def test_laplace_threshold_for_users_in_one_group(neighbours: str, tmp_path: Pat
     user = np.arange(4000)
     table = pa.table({"user": user, "group": np.where(user < 3900, user % 3, 77).astype(str)})
     data = opened(table, tmp_path, neighbours=neighbours)
-    plan = data.count_users(by="group", method="laplace", top=3)
+    plan = data.count_users(by="group", method="laplace", top=3, spend="1")
     assert "Laplace" in plan.method
     rows = plan.release().to_arrow().to_pylist()
     assert [row["group"] for row in rows] == ["0", "1", "2"]
     assert all(abs(row["count"] - 1300) < 8 * row["sd"] for row in rows)
     assert 0 <= data.account.spent.rho - plan.spend.rho < 1e-11
     with pytest.raises(hc.UsageError, match="finds groups itself"):
-        data.count_users(by="group", groups=["0"], method="laplace")
+        data.count_users(by="group", groups=["0"], method="laplace", spend="1")

@@ -64,7 +64,7 @@ def test_shares_of_known_groups(tmp_path: Path) -> None:
 
 def test_rows_of_groups_that_are_not_listed_are_dropped_first(tmp_path: Path) -> None:
     data = opened(tmp_path, plays())
-    release = data.distribution("genre", groups=["rock", "pop"], users=4_000).release()
+    release = data.distribution("genre", groups=["rock", "pop"], users=4_000, spend="1").release()
     assert shares_of(release)["rock"] == pytest.approx(4 / 7, abs=0.01)
 
 
@@ -74,7 +74,7 @@ def test_found_groups_and_all_others_as_one(tmp_path: Path) -> None:
         {"user": np.arange(4_000), "genre": [f"own {i}" for i in rng.permutation(4_000)]}
     )
     table = pa.concat_tables([plays(), rare])
-    plan = opened(tmp_path, table).distribution("genre")
+    plan = opened(tmp_path, table).distribution("genre", spend="1")
     assert plan.spend.delta > 0
     rows = plan.release().to_arrow().to_pylist()
     assert [row["genre"] for row in rows] == ["folk", "jazz", "pop", "rock", None, None]
@@ -89,18 +89,18 @@ def test_an_account_of_replacement(tmp_path: Path) -> None:
     assert "replacing one user" in release.guarantee
     assert shares_of(release)["rock"] == pytest.approx(0.4, abs=0.02)
     with pytest.raises(hc.UsageError, match="Name the groups"):
-        data.distribution("genre")
+        data.distribution("genre", spend="1")
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     data = opened(tmp_path, plays(50).rename_columns(["user", "share"]))
     with pytest.raises(hc.UsageError, match="column 'share' of its own"):
-        data.distribution("share")
+        data.distribution("share", spend="1")
     data = opened(tmp_path, plays(50))
     with pytest.raises(hc.UsageError, match="method must be one of"):
-        data.distribution("genre", method="best")
+        data.distribution("genre", method="best", spend="1")
     with pytest.raises(hc.UsageError, match="users must be"):
-        data.distribution("genre", users=0)
+        data.distribution("genre", users=0, spend="1")
     with pytest.raises(hc.UsageError, match="rho of at least"):
         data.distribution("genre", spend=hc.Budget(rho="0.00001"))
     assert data.account.spent.rho == 0
@@ -108,7 +108,9 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 
 def test_with_nobody_there_shares_still_leave(tmp_path: Path) -> None:
     table = plays(50).slice(0, 0)
-    release = opened(tmp_path, table).distribution("genre", groups=["rock", "pop"]).release()
+    release = (
+        opened(tmp_path, table).distribution("genre", groups=["rock", "pop"], spend="1").release()
+    )
     assert sum(shares_of(release).values()) == pytest.approx(1)
 
 
@@ -119,7 +121,7 @@ def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(plays(2_000), tmp_path / "plays.parquet")
     source, drawn = str(tmp_path / "plays.parquet"), tmp_path / "plays.svg"
     command = ["distribution", source, "--user", "user", "--by", "genre", "--plot", str(drawn)]
-    ran = CliRunner().invoke(app, [*command, "--users", "2000"])
+    ran = CliRunner().invoke(app, [*command, "--users", "2000", "--epsilon", "1"])
     assert ran.exit_code == 0, ran.output
     assert "rock" in ran.output
     assert "other groups" in drawn.read_text(encoding="utf-8")

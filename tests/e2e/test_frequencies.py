@@ -122,7 +122,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     data = opened(tmp_path)
     with pytest.raises(hc.UsageError, match=words):
-        data.frequencies("group", **settings)  # type: ignore[arg-type]
+        data.frequencies("group", **{"spend": "1", **settings})  # type: ignore[arg-type]
     assert data.account.spent.rho == 0
 
 

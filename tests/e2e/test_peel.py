@@ -21,7 +21,7 @@ def opened(source: Path, folder: Path) -> Dataset:
 def test_large_groups_are_within_the_target_without_any_bound(
     demo_file: Path, tmp_path: Path
 ) -> None:
-    plan = opened(demo_file, tmp_path).count_users(by="page", method="peel", within=0.1)
+    plan = opened(demo_file, tmp_path).count_users(by="page", method="peel", within=0.1, spend="1")
     assert "counts fully in all" in str(plan)
     rows = plan.release().to_arrow()
     table = pq.read_table(demo_file).group_by("page").aggregate([("user_id", "count_distinct")])
@@ -46,7 +46,9 @@ def test_the_whole_spend_is_charged_in_advance(demo_file: Path, tmp_path: Path) 
 
 def test_a_list_is_a_filter(demo_file: Path, tmp_path: Path) -> None:
     data = opened(demo_file, tmp_path)
-    plan = data.count_users(by="page", method="peel", groups=["/home/0000", "/none"], top=2)
+    plan = data.count_users(
+        by="page", method="peel", groups=["/home/0000", "/none"], top=2, spend="1"
+    )
     assert "2 listed" in str(plan)
     assert plan.release().to_arrow().column("page").to_pylist() == ["/home/0000"]
 
@@ -54,7 +56,7 @@ def test_a_list_is_a_filter(demo_file: Path, tmp_path: Path) -> None:
 def test_few_users_give_no_rows_and_no_error(tmp_path: Path) -> None:
     source = tmp_path / "few.parquet"
     pq.write_table(pa.table({"user_id": [1, 2, 3], "page": ["a", "b", "b"]}), source)
-    release = opened(source, tmp_path).count_users(by="page", method="peel").release()
+    release = opened(source, tmp_path).count_users(by="page", method="peel", spend="1").release()
     assert len(release) == 0
     assert release.to_arrow().column_names == ["page", "count", "low", "high", "sd"]
 
@@ -71,4 +73,4 @@ def test_what_makes_no_sense_is_refused(
     arguments: dict[str, object], message: str, demo_file: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(hc.UsageError, match=message):
-        opened(demo_file, tmp_path).count_users(by="page", **arguments)  # type: ignore[arg-type]
+        opened(demo_file, tmp_path).count_users(by="page", **{"spend": "1", **arguments})  # type: ignore[arg-type]

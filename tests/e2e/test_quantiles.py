@@ -84,7 +84,7 @@ def test_ranges_of_samples_hold_the_truth(data: Any, method: str) -> None:
 
 
 def test_the_plan_says_what_is_described_and_why(data: Any) -> None:
-    plan = data.quantiles("spent", bounds=(0, 500), per_user="mean")
+    plan = data.quantiles("spent", bounds=(0, 500), per_user="mean", spend="1")
     text = str(plan)
     for words in ("the mean of the user's values", "distribution over users", "4,096 from 0 to 500",
                   "closest", "nothing was read"):  # fmt: skip
@@ -92,7 +92,7 @@ def test_the_plan_says_what_is_described_and_why(data: Any) -> None:
     events = plan.work.event
     assert isinstance(events, Composed)
     assert isinstance(events.events[-1], Selection)
-    many = data.quantiles("spent", bounds=(0, 500), at=[i / 20 for i in range(1, 20)])
+    many = data.quantiles("spent", bounds=(0, 500), at=[i / 20 for i in range(1, 20)], spend="1")
     assert not isinstance(many.work.event, Composed)
 
 
@@ -116,7 +116,7 @@ def test_ranges_may_overlap(data: Any, tmp_path: Path) -> None:
 
 
 def test_a_chart_of_quantiles_has_a_mark_for_each(data: Any, tmp_path: Path) -> None:
-    release = data.quantiles("age", bounds=(0, 120), at=[0.25, 0.75]).release()
+    release = data.quantiles("age", bounds=(0, 120), at=[0.25, 0.75], spend="1").release()
     drawn = release.plot(tmp_path / "q.svg").read_text(encoding="utf-8")
     assert "75 %" in drawn
     assert "share of users below" in drawn
@@ -125,16 +125,16 @@ def test_a_chart_of_quantiles_has_a_mark_for_each(data: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda d: d.quantiles("age", bounds=(5, 5)), "bounds must go"),
-        (lambda d: d.quantiles("user", bounds=(0, 5)), "names the users"),
-        (lambda d: d.quantiles("none", bounds=(0, 5)), "no column"),
-        (lambda d: d.quantiles("age", bounds=(0, 5), at=[]), "each once"),
-        (lambda d: d.quantiles("age", bounds=(0, 5), at=[0.5, 0.5]), "each once"),
-        (lambda d: d.quantiles("age", bounds=(0, 5), at=[1]), "between 0 and 1"),
-        (lambda d: d.quantiles("age", bounds=(0, 5), per_user="mode"), "per_user"),
-        (lambda d: d.quantiles("age", bounds=(0, 5), method="guess"), "method"),
-        (lambda d: d.count_ranges("age", []), "ranges"),
-        (lambda d: d.count_ranges("age", [(2, 1)]), "range"),
+        (lambda d: d.quantiles("age", bounds=(5, 5), spend="1"), "bounds must go"),
+        (lambda d: d.quantiles("user", bounds=(0, 5), spend="1"), "names the users"),
+        (lambda d: d.quantiles("none", bounds=(0, 5), spend="1"), "no column"),
+        (lambda d: d.quantiles("age", bounds=(0, 5), at=[], spend="1"), "an empty one"),
+        (lambda d: d.quantiles("age", bounds=(0, 5), at=[0.5, 0.5], spend="1"), "each once"),
+        (lambda d: d.quantiles("age", bounds=(0, 5), at=[1], spend="1"), "between 0 and 1"),
+        (lambda d: d.quantiles("age", bounds=(0, 5), per_user="mode", spend="1"), "per_user"),
+        (lambda d: d.quantiles("age", bounds=(0, 5), method="guess", spend="1"), "method"),
+        (lambda d: d.count_ranges("age", [], spend="1"), "ranges"),
+        (lambda d: d.count_ranges("age", [(2, 1)], spend="1"), "range"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_a_charge(data: Any, call: Any, words: str) -> None:

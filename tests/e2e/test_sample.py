@@ -30,7 +30,7 @@ def events() -> pa.Table:
 
 def test_shown_groups_and_their_intervals(events: pa.Table, tmp_path: Path) -> None:
     data = opened(events, tmp_path)
-    plan = data.count_users(by="page", method="sample", bound=1)
+    plan = data.count_users(by="page", method="sample", bound=1, spend="1")
     text = str(plan)
     for words in ("is missed half the time", "one time in 1,000", "at most 1 group,"):
         assert words in text
@@ -48,7 +48,7 @@ def test_the_size_of_the_sample_is_nowhere(events: pa.Table, tmp_path: Path) -> 
     facts = []
     for name, table in (("with", events), ("without", events.slice(0, 2400))):
         data = opened(table, tmp_path, account=name)
-        release = data.count_users(by="page", method="sample", bound=1).release()
+        release = data.count_users(by="page", method="sample", bound=1, spend="1").release()
         record = json.loads(release.to_arrow().schema.metadata[b"headcount"])
         del record["account"], record["entry"]
         facts.append((record, repr(release).split(", entry")[0]))
@@ -68,7 +68,7 @@ def test_a_new_release_tosses_new_coins(events: pa.Table, tmp_path: Path) -> Non
 
 def test_an_account_that_replaces(events: pa.Table, tmp_path: Path) -> None:
     data = opened(events, tmp_path, neighbours="replace")
-    release = data.count_users(by="page", method="sample", bound=1).release()
+    release = data.count_users(by="page", method="sample", bound=1, spend="1").release()
     assert "replacing one user" in release.guarantee
 
 
@@ -81,10 +81,11 @@ def test_an_account_that_replaces(events: pa.Table, tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    arguments: dict[str, object], message: str, events: pa.Table, tmp_path: Path
+    arguments: dict[str, Any], message: str, events: pa.Table, tmp_path: Path
 ) -> None:
+    said = {"spend": "1", **arguments}
     with pytest.raises(hc.UsageError, match=message):
-        opened(events, tmp_path).count_users(by="page", method="sample", **arguments)  # type: ignore[arg-type]
+        opened(events, tmp_path).count_users(by="page", method="sample", **said)
 
 
 def test_on_the_command_line(events: pa.Table, tmp_path: Path, headcount_command: str) -> None:
@@ -92,7 +93,8 @@ def test_on_the_command_line(events: pa.Table, tmp_path: Path, headcount_command
     pq.write_table(events, path)
     done = subprocess.run(
         [headcount_command, "count-users", str(path), "--user", "user_id", "--by", "page",
-         "--method", "sample", "--bound", "1", "--ledger", str(tmp_path / "ledger.db")],
+         "--method", "sample", "--bound", "1", "--ledger", str(tmp_path / "ledger.db"),
+         "--epsilon", "1"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "secret random sample" in done.stdout

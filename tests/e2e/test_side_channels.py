@@ -86,7 +86,7 @@ def test_an_engine_error_leaves_as_one_fixed_text(
     caplog.clear()
     caplog.set_level(logging.DEBUG)
     data = opened(table, tmp_path)
-    plan = data.count_users(by="group", groups=["g"])
+    plan = data.count_users(by="group", groups=["g"], spend="1")
     with pytest.raises(hc.EngineError) as caught:
         plan.release()
     assert str(caught.value) == hc.EngineError.TEXT
@@ -105,7 +105,7 @@ def test_the_shell_shows_no_more_than_the_library(tmp_path: Path, headcount_comm
         [
             *(headcount_command, "count-users", f"duckdb://{tmp_path}/bad.duckdb?table=events"),
             *("--user", "user", "--by", "group", "--account", "web"),
-            *("--ledger", str(tmp_path / "l.db")),
+            *("--ledger", str(tmp_path / "l.db"), "--epsilon", "1"),
         ],
         capture_output=True,
         text=True,

@@ -29,7 +29,7 @@ def truth_of(source: Path) -> dict[str, int]:
 def test_nine_rows_in_ten_are_within_the_target(
     method: str, demo_file: Path, tmp_path: Path
 ) -> None:
-    plan = opened(demo_file, tmp_path).count_users(by="page", within=0.10, method=method)
+    plan = opened(demo_file, tmp_path).count_users(by="page", within=0.10, method=method, spend="1")
     assert "about nine in ten rows within 0.1" in str(plan)
     release = plan.release()
     rows, truth = release.to_arrow().to_pylist(), truth_of(demo_file)
@@ -50,7 +50,7 @@ def test_users_in_one_group_take_one_pass(tmp_path: Path) -> None:
     source = tmp_path / "one.parquet"
     user = list(range(30_000))
     pq.write_table(pa.table({"user_id": user, "page": [f"p{u % 20}" for u in user]}), source)
-    release = opened(source, tmp_path).count_users(by="page", within=0.10).release()
+    release = opened(source, tmp_path).count_users(by="page", within=0.10, spend="1").release()
     assert any("Method 'single'" in note for note in release.facts.notes)
     rows = release.to_arrow().to_pylist()
     assert len(rows) == 20
@@ -63,7 +63,7 @@ def test_few_users_are_measured_one_group_at_a_time(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"user_id": [u for u, _ in pairs], "page": [p for _, p in pairs]}), source
     )
-    release = opened(source, tmp_path).count_users(by="page", within=0.10).release()
+    release = opened(source, tmp_path).count_users(by="page", within=0.10, spend="1").release()
     assert any("Method 'peel'" in note for note in release.facts.notes)
 
 
@@ -78,7 +78,7 @@ def test_the_whole_spend_is_charged_in_advance(demo_file: Path, tmp_path: Path) 
 def test_the_plan_shows_the_branches_and_the_price_of_the_profile(
     demo_file: Path, tmp_path: Path
 ) -> None:
-    text = str(opened(demo_file, tmp_path).count_users(by="page", within=0.10))
+    text = str(opened(demo_file, tmp_path).count_users(by="page", within=0.10, spend="1"))
     for words in ("if single", "if peel", "if equal", "2% of the budget", "nothing was charged"):
         assert words in text
 
@@ -87,7 +87,11 @@ def test_a_release_without_rows_says_what_to_do(tmp_path: Path) -> None:
     source = tmp_path / "rare.parquet"
     user = list(range(400))
     pq.write_table(pa.table({"user_id": user, "page": [f"p{u % 200}" for u in user]}), source)
-    release = opened(source, tmp_path, rho="0.01").count_users(by="page", within=0.10).release()
+    release = (
+        opened(source, tmp_path, rho="0.01")
+        .count_users(by="page", within=0.10, spend="1")
+        .release()
+    )
     assert len(release) == 0
     assert any("spend more, or aim lower" in note for note in release.facts.notes)
 
@@ -99,7 +103,7 @@ def test_missing_values_are_a_group_like_any_other(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"user_id": [u for u, _ in pairs], "page": [p for _, p in pairs]}), source
     )
-    plan = opened(source, tmp_path).count_users(by="page", within=0.10, method="equal")
+    plan = opened(source, tmp_path).count_users(by="page", within=0.10, method="equal", spend="1")
     rows = plan.release().to_arrow().to_pylist()
     assert {row["page"] for row in rows} == set(pages)
     assert all(abs(row["count"] / 20_000 - 1) < 0.1 for row in rows)
@@ -125,14 +129,14 @@ def test_top_of_a_bounded_count_is_a_choice_among_noisy_rows(
     whole = data.count_users(by="page", bound=5, top=7, spend=hc.Budget(rho=5)).release()
     assert len(whole) == 7
     pages = sorted(truth_of(demo_file))[:20]
-    assert len(data.count_users(by="page", groups=pages, top=3).release()) == 3
+    assert len(data.count_users(by="page", groups=pages, top=3, spend="1").release()) == 3
 
 
 def test_listed_groups_can_have_a_target(demo_file: Path, tmp_path: Path) -> None:
     truth = truth_of(demo_file)
     pages = sorted(truth, key=lambda page: -truth[page])[:30]
     data = opened(demo_file, tmp_path, rho=2)
-    plan = data.count_users(by="page", groups=[*pages, "not/there"], within=0.10)
+    plan = data.count_users(by="page", groups=[*pages, "not/there"], within=0.10, spend="1")
     assert "31 listed" in str(plan)
     rows = plan.release().to_arrow().to_pylist()
     assert {row["page"] for row in rows} <= set(pages)
@@ -160,7 +164,7 @@ def test_a_profile_that_was_released_is_not_paid_for_again(demo_file: Path, tmp_
 
 def test_every_stage_is_told(demo_file: Path, tmp_path: Path) -> None:
     stages: list[str] = []
-    plan = opened(demo_file, tmp_path).count_users(by="page", within=0.10)
+    plan = opened(demo_file, tmp_path).count_users(by="page", within=0.10, spend="1")
     plan.release(progress=stages.append)
     assert stages == [
         "charging the ledger",
@@ -179,7 +183,7 @@ def test_every_stage_is_told(demo_file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"top": 0}, "top must be from 1"),
+        ({"top": 0}, "top must be a whole number from 1"),
         ({"within": 0.1, "bound": 3}, "has no bound"),
         ({"within": 0.7}, "within must be"),
         ({"within": 0.1, "method": "threshold"}, "has no target"),
@@ -190,4 +194,4 @@ def test_what_makes_no_sense_is_refused(
     arguments: dict[str, object], message: str, demo_file: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(hc.UsageError, match=message):
-        opened(demo_file, tmp_path).count_users(by="page", **arguments)  # type: ignore[arg-type]
+        opened(demo_file, tmp_path).count_users(by="page", **{"spend": "1", **arguments})  # type: ignore[arg-type]

@@ -141,7 +141,7 @@ def test_a_whole_release(loader: Any, tmp_path: Any) -> None:
         budget=hc.Budget(epsilon=2, delta=1e-5),
         ledger=Ledger(tmp_path / "ledger.db", heads=tmp_path / "heads"),
     )
-    release = data.count_users("item", method="sample", bound=1).release()
+    release = data.count_users("item", method="sample", bound=1, spend="1").release()
     rows = release.to_arrow().to_pylist()
     assert [row["item"] for row in rows] == ["g0", "g1", "g2", "g3"]
     assert sum(row["low"] <= row["count"] <= row["high"] for row in rows) == 4

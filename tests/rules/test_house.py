@@ -41,6 +41,7 @@ def test_public_names_are_these_and_sorted() -> None:
         "LedgerError",
         "MissingExtraError",
         "NoAccountError",
+        "OutputError",
         "SchemaError",
         "Stream",
         "UsageError",

@@ -198,7 +198,7 @@ def test_an_absurd_cost_is_refused_like_any_other(ledger: Ledger) -> None:
     with pytest.raises(BudgetError):
         charge(ledger, "k", GaussianNoise(Fraction(10**30), Fraction(1, 10**30)))
     with pytest.raises(UsageError, match="too large"):
-        ledger.open_account("huge", Budget(rho=10**8))
+        ledger.open_account("huge", Budget(rho=10**7))
 
 
 def test_a_forked_child_uses_connections_of_its_own(ledger: Ledger) -> None:

@@ -72,7 +72,9 @@ def zcdp_of(budget: Budget) -> Zcdp:
     delta = budget.stated_delta
     half = round_down(delta / 2, DELTA_UNIT)
     if half == 0:
-        raise UsageError(f"delta {float(delta):g} is too small; the least is 2e-18.")
+        raise UsageError(
+            f"delta {float(delta):g} is too small; the least is 2e-18. Nothing was charged."
+        )
     return Zcdp(_rho_of(budget, delta - half), half)
 
 
@@ -90,13 +92,28 @@ def spend_of(budget: Budget, limit: Zcdp, stated_delta: Fraction) -> Zcdp:
     return Zcdp(rho, delta)
 
 
+def share_of(share: Fraction, limit: Zcdp) -> Zcdp:
+    """A share of an account's whole limit, rounded down to whole units: ten tenths fit in it."""
+    part = Zcdp(
+        round_down(limit.rho * share, RHO_UNIT), round_down(limit.delta * share, DELTA_UNIT)
+    )
+    if part.rho <= 0:
+        raise UsageError(
+            "This share of the account's limit is too small to release anything; take a larger "
+            "one. Nothing was charged."
+        )
+    return part
+
+
 def _rho_of(budget: Budget, delta: Fraction) -> Fraction:
     if budget.epsilon is not None:
         rho = rho_at(budget.epsilon, delta)
     else:
         rho = round_down(budget.rho or Fraction(0), RHO_UNIT)
     if rho <= 0:
-        raise UsageError(f"{budget} is too small to release anything; raise epsilon or rho.")
+        raise UsageError(
+            f"{budget} is too small to release anything; raise epsilon or rho. Nothing was charged."
+        )
     return rho
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def count_ranges(
     data: Dataset,
-    spend: Budget,
+    spend: Budget | str,
     ranges: Annotated[
         list[str],
         typer.Option("--range", help="From a number up to another: 18:65, or :18. Repeat it."),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def frequencies(
     data: Dataset,
-    spend: Budget,
+    spend: Budget | str,
     by: option.By,
     groups: option.Groups = None,
     at_most: Annotated[

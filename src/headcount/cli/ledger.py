@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from headcount.cli.output import write_text
 from headcount.errors import UsageError
-from headcount.screens import quoted, visible, visible_lines
+from headcount.screens import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,7 +88,9 @@ def _quota(text: str) -> tuple[str, Budget]:
 
     analyst, _, epsilon = text.rpartition("=")
     if not analyst:
-        raise UsageError("A quota is written analyst=epsilon, such as ann=0.5.")
+        raise UsageError(
+            "A quota is written analyst=epsilon, such as ann=0.5. Nothing was changed."
+        )
     return analyst, Budget(epsilon=epsilon)
 
 
@@ -157,15 +160,8 @@ def statement(
     """Write the account's privacy statement, a document to file."""
     from headcount.ledger.statement import statement as written
 
-    ending = ".md" if out is None else out.suffix.lower()
-    if ending not in (".md", ".html"):
-        raise UsageError(f"{quoted(out or '')} must end in .md or .html.")
-    text = written(_ledger(ledger), account, as_html=ending == ".html")
-    if out is None:
-        print(text, end="")
-        return
-    out.write_text(text, encoding="utf-8")
-    print(f"Wrote {visible(str(out))}")
+    as_html = out is not None and out.suffix.lower() == ".html"
+    write_text(out, (".md", ".html"), lambda: written(_ledger(ledger), account, as_html=as_html))
 
 
 @app.command()
@@ -188,9 +184,7 @@ def export(
     """Write the journal as JSON lines, with its hashes and without the results."""
     import json
 
-    lines = "".join(json.dumps(entry) + "\n" for entry in _ledger(ledger).journal())
-    if out is None:
-        print(lines, end="")
-        return
-    out.write_text(lines, encoding="utf-8")
-    print(f"Wrote {visible(str(out))}")
+    def lines() -> str:
+        return "".join(json.dumps(entry) + "\n" for entry in _ledger(ledger).journal())
+
+    write_text(out, (), lines)

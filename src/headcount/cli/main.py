@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -23,7 +22,8 @@ from headcount.cli import (
 )
 from headcount.cli.verb import verb
 from headcount.errors import HeadcountError
-from headcount.screens import quoted, visible, visible_lines, without_addresses
+from headcount.releases.output import reason
+from headcount.screens import visible, visible_lines, without_addresses
 from headcount.version import __version__
 
 NOT_PROMISED = (
@@ -41,7 +41,7 @@ app = typer.Typer(
 app.command("count-users")(verb(count_users.count_users))
 app.command("count-events")(verb(count_events.count_events))
 app.command("distribution")(verb(distribution.distribution))
-app.command("profile")(verb(profile.profile, epsilon="0.1"))
+app.command("profile")(verb(profile.profile))
 app.command("quantiles")(verb(quantiles.quantiles))
 app.command("count-ranges")(verb(count_ranges.count_ranges))
 app.command("frequencies")(verb(frequencies.frequencies))
@@ -69,7 +69,11 @@ def main() -> None:
     except typer.Abort:
         code = 1
     except OSError as error:
-        print(f"headcount: {_of_a_file(error)}", file=sys.stderr)
+        print(
+            f"headcount: The system failed: {reason(error)}. Whether something was charged is in "
+            "the ledger (headcount ledger show), with its result.",
+            file=sys.stderr,
+        )
         code = 1
     except Exception as error:
         if not hasattr(error, "format_message"):
@@ -85,10 +89,3 @@ def _misspelt(error: Any) -> int:
     error.message = visible(without_addresses(str(error.message), sys.argv[1:]))
     rich_format_error(error)
     return int(error.exit_code)
-
-
-def _of_a_file(error: OSError) -> str:
-    """What the system says of a file, in its own words: libraries put paths into theirs."""
-    name = quoted(error.filename) if isinstance(error.filename, str) else "a file"
-    why = "the system refuses it" if error.errno is None else os.strerror(error.errno).lower()
-    return f"{name} cannot be used: {why}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import headcount as hc
@@ -11,21 +10,14 @@ if TYPE_CHECKING:
     from headcount.releases.dataset import Dataset
 
 
-def opened(
-    source: str,
-    user: str,
-    epsilon: str,
-    delta: str,
-    budget: str | None,
-    *,
-    ledger: str | None,
-    account: str | None,
-    where: str | None,
-    **said: Any,
-) -> Dataset:
-    """The dataset; an account that is not there is opened with the budget, or with this spend."""
-    call = partial(hc.open, source, user=user, ledger=ledger, account=account, where=where, **said)
+def opened(source: str, user: str, delta: str, budget: str | None, **said: Any) -> Dataset:
+    """The dataset; an account that is not there needs a budget, which the first release opens."""
+    limit = None if budget is None else hc.Budget(epsilon=budget, delta=delta)
     try:
-        return call(budget=None if budget is None else hc.Budget(epsilon=budget, delta=delta))
-    except hc.NoAccountError:
-        return call(budget=hc.Budget(epsilon=epsilon, delta=delta))
+        return hc.open(source, user=user, budget=limit, **said)
+    except hc.NoAccountError as error:
+        raise hc.NoAccountError(
+            f"{str(error).split(', and no budget')[0]}. Say what may ever be spent on these "
+            "people: --budget 3. This release is a part of that. If there should be an account, "
+            "check the ledger's place: headcount ledger show. Nothing was charged."
+        ) from None

@@ -26,7 +26,13 @@ PerUser = Annotated[
     str,
     typer.Option(help="The one value of a user: median, mean, sum, min, max or sampled."),
 ]
-Epsilon = Annotated[str, typer.Option(help="What this release spends.")]
+Epsilon = Annotated[
+    str | None, typer.Option(help="What this release spends. Give this or --spend.")
+]
+Spend = Annotated[
+    str | None,
+    typer.Option(help="Instead of --epsilon: a share of the account's whole limit, such as 1/10."),
+]
 Delta = Annotated[str, typer.Option(help="The delta of the account when it is opened.")]
 AccountBudget = Annotated[
     str | None,
@@ -54,7 +60,18 @@ TrustedView = Annotated[
     str | None,
     typer.Option(help="Who vouches, and why, that no row of a view depends on two users."),
 ]
-Key = Annotated[str | None, typer.Option(help="Repeat a release under its key: no new charge.")]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Draw and charge anew what was answered before."),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(help="A name for this release: a job that repeats it never charges twice."),
+]
+Again = Annotated[
+    str | None,
+    typer.Option(help="Show the release of this key, or of the one that begins so; never charge."),
+]
 Out = Annotated[Path | None, typer.Option(help="Write the rows here: .parquet or .csv.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the rows here: .svg, .png or .html.")]
 OnlyPlan = Annotated[bool, typer.Option("--plan", help="Only show the plan: nothing is spent.")]
@@ -74,8 +91,20 @@ def types_of(written: list[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") for text in written or []]
     for name, equals, kind in pairs:
         if not (name and equals):
-            raise hc.UsageError(f"--type must be like time=timestamp, not {kind!r}.")
+            raise hc.UsageError(
+                f"--type must be like time=timestamp, not {kind!r}. Nothing was charged."
+            )
     return {name: kind for name, _, kind in pairs}
+
+
+def spend_of(epsilon: str | None, share: str | None) -> hc.Budget | str:
+    """What a release may cost, as a shell says it: an epsilon, or a share of the limit."""
+    if (epsilon is None) == (share is None):
+        raise hc.UsageError(
+            "Say what this release may cost: --epsilon 1, or a share of the account's whole "
+            "limit: --spend 1/10. Give one of the two. Nothing was charged."
+        )
+    return hc.Budget(epsilon=epsilon) if share is None else share
 
 
 def listed(groups: Path | None) -> list[str] | None:
@@ -84,8 +113,8 @@ def listed(groups: Path | None) -> list[str] | None:
         return None
     try:
         return groups.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):
         raise hc.UsageError(
-            f"The groups cannot be read from {quoted(groups)}: it must be a text file in UTF-8. "
-            "Nothing was charged."
+            f"The groups in {quoted(groups)} cannot be read. Give a text file in UTF-8 with one "
+            "group on each line. Nothing was charged."
         ) from None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
 
 
-def profile(data: Dataset, spend: Budget, by: option.By) -> Plan:
+def profile(data: Dataset, spend: Budget | str, by: option.By) -> Plan:
     """Show in how many groups users are, as a private histogram."""
     from headcount.tables.by import parse_group
 

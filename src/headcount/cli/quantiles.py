@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def quantiles(
     data: Dataset,
-    spend: Budget,
+    spend: Budget | str,
     low: Annotated[str, typer.Option(help="Values below this public number are moved to it.")],
     high: Annotated[str, typer.Option(help="Values above this public number are moved to it.")],
     of: option.Of = None,

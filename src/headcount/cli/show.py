@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -13,41 +13,41 @@ from headcount.releases.cells import label
 from headcount.screens import visible
 
 if TYPE_CHECKING:
+    from headcount.cli.output import Output
     from headcount.releases.plan import Plan
     from headcount.releases.release import Release
 
 N_ROWS = 20
+AGAIN = "The same command shows them again, free."
 
 
-def release_and_show(
-    plan: Plan, *, key: str | None, out: Path | None, plot: Path | None, only_plan: bool
-) -> None:
+def release_and_show(plan: Plan, *, output: Output, only_plan: bool, **asked: Any) -> None:
     """Print the plan; unless only that was asked, release it, show it, and write it."""
     print(plan)
     if only_plan:
         return
-    release = staged(plan, key)
-    rows(release)
-    planned = str(plan)
-    for note in release.facts.notes:
-        if visible(note).rstrip(".") not in planned:  # what only the release could say
-            print(visible(note))
-    write_and_draw(release, out, plot)
+    release = staged(plan, **asked)
+    said = str(plan)
+    notes = [note for note in map(visible, release.facts.notes) if note.rstrip(".") not in said]
+    write_and_show(release, output, notes, AGAIN)
 
 
-def write_and_draw(release: Release, out: Path | None, plot: Path | None) -> None:
-    """Write the rows to files, where that was asked."""
-    if out is not None:
-        print(f"\nWrote {visible(str(release.write(out)))}")
-    if plot is not None:
-        print(f"\nDrew {visible(str(release.plot(plot)))}")
+def write_and_show(release: Release, output: Output, notes: Sequence[str], again: str) -> None:
+    """Write the files first: what is on the screen may be cut off by whoever reads it."""
+    wrote: list[str] = []
+    try:
+        wrote = output.write(release, again)
+    finally:
+        rows(release)
+        for line in (*notes, *wrote):
+            print(visible(line))
 
 
-def staged(plan: Plan, key: str | None) -> Release:
+def staged(plan: Plan, **asked: Any) -> Release:
     """Release a plan, with the stage it is in on the screen."""
     console = Console(stderr=True)
     with console.status("starting") as status:
-        return plan.release(key=key, progress=lambda stage: status.update(stage))
+        return plan.release(progress=lambda stage: status.update(stage), **asked)
 
 
 def rows(release: Release) -> None:
@@ -73,6 +73,10 @@ def rows(release: Release) -> None:
     print(f"\n{visible(release.guarantee)}")
     if release.facts.account:
         print(f"paid by entry {release.entry} of account {release.facts.account!r}")
+    if release.again is not None:
+        print(f"shown again, free: {release.again.replace('fresh=True', '--fresh')}")
+    if release.key is not None:
+        print(f"key {visible(release.key)}")
 
 
 def _cell(value: object) -> str:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from headcount.cli import options as option
 from headcount.errors import UsageError
 from headcount.screens import visible
-
-if TYPE_CHECKING:
-    from headcount.streams.output import StreamOutput
 
 app = typer.Typer(
     help="Count events as they come; the counters may be seized at any one moment.",
@@ -44,11 +41,15 @@ def new(
     ] = None,
 ) -> None:
     """Make a state: noise on every counter, before the first event."""
+    from headcount.releases.output import check_output
     from headcount.streams.stream import Stream
 
+    check_output(state, (), name="STATE")
     if like is not None:
         if groups is not None or buckets is not None or epsilon is not None:
-            raise UsageError("--like takes all terms from the other state: give nothing else.")
+            raise UsageError(
+                "--like takes all terms from the other state: give nothing else. Nothing was made."
+            )
         stream = Stream.like(like, path=state)
     elif epsilon is None:
         raise UsageError("A stream needs --epsilon, such as --epsilon 1.")
@@ -115,8 +116,10 @@ def snapshot(
     state: State, copy: Annotated[Path, typer.Argument(help="Where the copy goes.")]
 ) -> None:
     """Copy a state, in one step; the next event adds one draw of noise."""
+    from headcount.releases.output import check_output
     from headcount.streams.stream import Stream
 
+    check_output(copy, (), name="COPY")
     with Stream.load(state) as stream:
         print(f"Wrote {visible(str(stream.snapshot(copy)))}")
 
@@ -158,18 +161,15 @@ def finish(
     plot: option.Plot = None,
 ) -> None:
     """Take the output, once. Asked again, the same one is shown: nothing is drawn twice."""
+    from headcount.cli.output import Output
+    from headcount.cli.show import write_and_show
     from headcount.streams.stream import Stream
 
+    output = Output(out, plot)
+    output.check([state])
     with Stream.load(state) as stream:
         # What was drawn is in the file: asking again after a crash is reading, not drawing.
         take = stream.output if stream.terms.is_finished else stream.finish
-        _show(take(confidence=confidence, method=method, n_events=events), out, plot)
-
-
-def _show(output: StreamOutput, out: Path | None, plot: Path | None) -> None:
-    from headcount.cli.show import rows, write_and_draw
-
-    rows(output)
-    for note in output.facts.notes:
-        print(note)
-    write_and_draw(output, out, plot)
+        taken = take(confidence=confidence, method=method, n_events=events)
+        again = "What was drawn is in the state: the same command shows it again."
+        write_and_show(taken, output, taken.facts.notes, again)

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-import headcount as hc
 from headcount.cli import options as option
 
 if TYPE_CHECKING:
@@ -14,7 +13,8 @@ if TYPE_CHECKING:
 
 FIRST = {"source": option.Source, "user": option.User}
 LAST: dict[str, tuple[Any, Any]] = {
-    "epsilon": (option.Epsilon, "1"),
+    "epsilon": (option.Epsilon, None),
+    "spend": (option.Spend, None),
     "delta": (option.Delta, "1e-6"),
     "budget": (option.AccountBudget, None),
     "ledger": (option.LedgerPlace, None),
@@ -27,7 +27,9 @@ LAST: dict[str, tuple[Any, Any]] = {
     "types": (option.Types, None),
     "memory": (option.Memory, None),
     "trusted_view": (option.TrustedView, None),
+    "fresh": (option.Fresh, False),
     "key": (option.Key, None),
+    "again": (option.Again, None),
     "out": (option.Out, None),
     "plot": (option.Plot, None),
     "plan": (option.OnlyPlan, False),
@@ -37,7 +39,7 @@ LAST: dict[str, tuple[Any, Any]] = {
 CSV = ("delimiter", "quote", "header", "columns")
 
 
-def verb(make: Callable[..., Plan], *, epsilon: str = "1") -> Callable[..., None]:
+def verb(make: Callable[..., Plan]) -> Callable[..., None]:
     """A command that opens a dataset, plans by ``make``, and releases what was planned.
 
     ``make`` takes the dataset, the spend, and the options of its own; its help is the command's.
@@ -52,22 +54,27 @@ def verb(make: Callable[..., Plan], *, epsilon: str = "1") -> Callable[..., None
 
     def run(**given: Any) -> None:
         from headcount.cli.opened import opened
+        from headcount.cli.output import Output, files_of
         from headcount.cli.show import release_and_show
+        from headcount.releases.arguments import result_bytes
 
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
+        spend = option.spend_of(said["epsilon"], said["spend"])
+        output = Output(said["out"], said["plot"])
+        listed = option.listed(given.get("groups"))
+        output.check(files_of(said["source"], said["ledger"]), result_bytes(listed or []))
         data = opened(
-            *(said[name] for name in ("source", "user", "epsilon", "delta", "budget")),
+            *(said[name] for name in ("source", "user", "delta", "budget")),
             **{name: said[name] for name in ("ledger", "account", "where", "memory")},
             csv=option.csv_of(*(said[name] for name in CSV)),
             types=option.types_of(said["types"]),
             trusted_view=said["trusted_view"],
         )
-        planned = make(data, hc.Budget(epsilon=said["epsilon"]), **given)
-        release_and_show(
-            planned, key=said["key"], out=said["out"], plot=said["plot"], only_plan=said["plan"]
-        )
+        planned = make(data, spend, **given)
+        asked = {name: said[name] for name in ("key", "again", "fresh")}
+        release_and_show(planned, output=output, only_plan=said["plan"], **asked)
 
-    defaults = {name: default for name, (_, default) in LAST.items()} | {"epsilon": epsilon}
+    defaults = {name: default for name, (_, default) in LAST.items()}
     parameters = [
         *(_parameter(name, annotation) for name, annotation in FIRST.items()),
         *own,

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
+from headcount.privacy.argument import shown
 from headcount.tables.by import Bins, GroupBy, Truncate, column_of
 from headcount.tables.kinds import Kind
 
@@ -93,6 +94,13 @@ def _order(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
+def _said(group: Any) -> str:
+    """A listed group as a message repeats it."""
+    if isinstance(group, tuple) and group:
+        return f"({', '.join(shown(value) for value in group[:8])})"
+    return str(group) if isinstance(group, date) else shown(group)
+
+
 def _shown(group: tuple[Any, ...]) -> str:
     return repr(group[0] if len(group) == 1 else group)
 
@@ -103,7 +111,8 @@ def normal_group(group: Any, by: tuple[GroupBy, ...], kinds: tuple[Kind, ...]) -
     if not isinstance(values, tuple) or len(values) != len(by):
         names = ", ".join(column_of(part) for part in by)
         raise UsageError(
-            f"The listed group {group!r} does not have one value for each of {names}. {NOTHING}"
+            f"The listed group {_said(group)} does not have one value for each of {names}: a "
+            f"group of several columns is a tuple. {NOTHING}"
         )
     return tuple(
         _normal(value, part, kind) for value, part, kind in zip(values, by, kinds, strict=True)
@@ -130,14 +139,14 @@ def _normal(value: Any, by: GroupBy, kind: Kind) -> Any:
                 return value
         elif kind is Kind.TIME and type(value) is datetime and _is_hour(value):
             return value
-    except (TypeError, ValueError):
+    except Exception:  # noqa: S110  whatever a strange value does when asked, it is refused
         pass
     wanted = "the number of a bin" if isinstance(by, Bins) else f"a group of kind {kind}"
     if isinstance(by, Truncate):
         wanted = f"the start of a {by.to}"
     raise UsageError(
-        f"The listed group {value!r} is not {wanted}, which the column {column_of(by)!r} needs. "
-        f"{NOTHING}"
+        f"The listed group {_said(value)} is not {wanted}, which the column "
+        f"{column_of(by)!r} needs. {NOTHING}"
     )
 
 

@@ -22,6 +22,7 @@ from headcount.ledger import charging, opening, reading
 from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
+from headcount.ledger.arguments import read
 from headcount.ledger.connect import open_store, reason
 from headcount.ledger.heads import HeadFile, default_folder
 from headcount.ledger.journal import Head
@@ -51,7 +52,8 @@ class Ledger:
     """
 
     def __init__(self, address: str | Path, *, heads: str | Path | None = None) -> None:
-        place = parse_address(address)
+        place = parse_address(read("address", address))
+        heads = read("heads", heads)
         self.address = place.shown
         self._store = open_store(place)
         # Connections end with the ledger, not when the collector happens to find them.
@@ -83,9 +85,8 @@ class Ledger:
         A budget is a promise that was made: a different one for an open account is refused. So is
         a source in ``covers`` that belongs to another account: its people have a budget already.
         """
-        storable(name, "The account's name")
-        for source in covers:
-            storable(source, "A source")
+        name, budget = read("account", name, called="name"), read("budget", budget)
+        neighbours, covers = read("neighbours", neighbours), read("covers", covers)
         return self._write(
             lambda writer: opening.open_account(
                 writer, self._id, self.analyst, name, budget, neighbours, covers
@@ -94,7 +95,7 @@ class Ledger:
 
     def set_quota(self, account: str, analyst: str, budget: Budget) -> Quota:
         """Let one analyst spend up to ``budget`` of an account, and nobody without a quota."""
-        storable(analyst, "The analyst's name")
+        analyst, budget = read("analyst", analyst), read("share", budget, called="budget")
         whole = self.account(account)
         return self._write(
             lambda writer: opening.set_quota(writer, self._id, self.analyst, whole, analyst, budget)
@@ -110,7 +111,8 @@ class Ledger:
 
     def covered_by(self, account: str) -> list[str]:
         """The sources that belong to an account."""
-        return self._read(lambda connection: reading.covered_by(connection, account))
+        name = read("account", account)
+        return self._read(lambda connection: reading.covered_by(connection, name))
 
     def account(self, name: str) -> Account:
         """The account of this name as it stands now."""
@@ -123,8 +125,8 @@ class Ledger:
 
     def find_account(self, name: str) -> Account | None:
         """The same, or nothing."""
-        storable(name, "The account's name")
-        row = self._read(lambda c: c.execute(reading.ACCOUNT, {"name": name}).first())
+        named = {"name": read("account", name, called="name")}
+        row = self._read(lambda c: c.execute(reading.ACCOUNT, named).first())
         return None if row is None else reading.account_from(row)
 
     def opening(self, name: str) -> Opening:
@@ -137,15 +139,18 @@ class Ledger:
 
     def quotas(self, account: str) -> list[Quota]:
         """The quotas of an account, by analyst."""
-        return self._read(lambda connection: reading.quotas_of(connection, account))
+        name = read("account", account)
+        return self._read(lambda connection: reading.quotas_of(connection, name))
 
     def entries(self, account: str, verb: str | None = None) -> list[Entry]:
         """All charges of an account, or those of one verb, oldest first."""
-        return self._read(lambda connection: reading.charges_of(connection, account, verb))
+        name, verb = read("account", account), read("verb", verb)
+        return self._read(lambda connection: reading.charges_of(connection, name, verb))
 
     def stored_result(self, sequence: int) -> bytes | None:
         """What the charge of this number released, if it came to that."""
-        return self._read(lambda connection: reading.result_of(connection, sequence))
+        number = read("sequence", sequence)
+        return self._read(lambda connection: reading.result_of(connection, number))
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""
@@ -206,7 +211,7 @@ class Ledger:
         ask = charging.Ask(
             opening=replace(opening, covers=new),
             analyst=self.analyst,
-            key=storable(key, "The key"),
+            key=read("key", key),
             fresh=fresh,
             request_hash=request_hash,
             verb=verb,

@@ -53,8 +53,8 @@ def read_quantile(value: Number) -> Fraction:
     at = exact(value, "a quantile")
     if not 0 < at < 1 or MAX_PARTS % at.denominator:
         raise UsageError(
-            f"A quantile is a number between 0 and 1 with at most four decimals, not {value}. "
-            "Nothing was read and nothing was charged."
+            "A quantile is a number between 0 and 1 with at most four decimals, such as 0.25, not "
+            f"{float(at):g}. Nothing was read and nothing was charged."
         )
     return at
 

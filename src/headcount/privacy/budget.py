@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.errors import UsageError
-from headcount.privacy.exact import Number, positive
-from headcount.privacy.spend import read_delta
+from headcount.privacy.argument import number_of, refused
+from headcount.privacy.exact import Number
 
 DEFAULT_DELTA = Fraction(1, 10**6)
+MOST = 10**7
+"""An epsilon or a rho beyond this protects nobody and fits no ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,16 @@ class Budget:
         delta: Number | None = None,
     ) -> None:
         if (epsilon is None) == (rho is None):
-            raise UsageError("A budget takes either epsilon or rho: Budget(epsilon=1, delta=1e-6).")
-        number = None if delta is None else read_delta(delta)
-        if number == 0:
-            raise UsageError("A budget's delta must be greater than 0; 1e-6 is a usual choice.")
+            raise UsageError(
+                "A budget takes either epsilon or rho. Write hc.Budget(epsilon=1, delta=1e-6). "
+                "Nothing was charged."
+            )
+        object.__setattr__(self, "epsilon", _within(epsilon, "epsilon", MOST, "epsilon=1"))
+        object.__setattr__(self, "rho", _within(rho, "rho", MOST, "rho=0.1"))
+        number = _within(delta, "delta", 1, "delta=1e-6, which is a usual choice")
+        if number == 1:
+            raise refused("delta", "below 1", delta, "delta=1e-6")
         object.__setattr__(self, "delta", number)
-        object.__setattr__(
-            self, "epsilon", None if epsilon is None else positive(epsilon, "epsilon")
-        )
-        object.__setattr__(self, "rho", None if rho is None else positive(rho, "rho"))
 
     @property
     def stated_delta(self) -> Fraction:
@@ -55,3 +58,12 @@ class Budget:
         said = (("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta))
         parts = [f"{name}={float(value):g}" for name, value in said if value is not None]
         return f"Budget({', '.join(parts)})"
+
+
+def _within(value: Number | None, name: str, most: int, instead: str) -> Fraction | None:
+    if value is None:
+        return None
+    number = number_of(value)
+    if number is None or not 0 < number <= most:
+        raise refused(name, f"a number greater than 0 and at most {most:,}", value, instead)
+    return number

@@ -15,25 +15,49 @@ from functools import lru_cache
 from headcount.errors import UsageError
 
 Number = int | float | str | Decimal | Fraction
+LONGEST = 400
+"""So many digits, or zeros, a written number may have: what has more takes for ever to read."""
 
 
 def exact(value: Number, name: str = "the value") -> Fraction:
     """Read a number as the fraction a person meant: 0.1 is one tenth, not the double near it."""
-    if isinstance(value, bool):
-        raise UsageError(f"{name} must be a number, not {value!r}.")
     try:
+        if isinstance(value, bool):
+            raise TypeError
         if isinstance(value, float):
-            return Fraction(Decimal(repr(value)))
+            return Fraction(Decimal(str(float(value))))
+        if isinstance(value, str | Decimal):
+            return _written(value)
         return Fraction(value)
     except (ValueError, OverflowError, TypeError, InvalidOperation, ZeroDivisionError):
-        raise UsageError(f"{name} must be a finite number, not {value!r}.") from None
+        said = repr(value)[:60] if isinstance(value, str | float | bool) else type(value).__name__
+        raise UsageError(
+            f"{name} must be a finite number, not {said}. Write it like 0.1 or 3. "
+            "Nothing was charged."
+        ) from None
+
+
+def _written(value: str | Decimal) -> Fraction:
+    if isinstance(value, str):
+        if len(value) > LONGEST:
+            raise ValueError
+        if "/" in value:
+            return Fraction(value)
+        value = Decimal(value)
+    if not value.is_finite() or len(value.as_tuple().digits) > LONGEST:
+        raise ValueError
+    if not value:
+        return Fraction(0)
+    if abs(value.adjusted()) > LONGEST:
+        raise ValueError
+    return Fraction(value)
 
 
 def positive(value: Number, name: str) -> Fraction:
     """Read a number that must be greater than zero."""
     number = exact(value, name)
     if number <= 0:
-        raise UsageError(f"{name} must be greater than 0, not {value}.")
+        raise UsageError(f"{name} must be greater than 0. Nothing was charged.")
     return number
 
 

@@ -6,14 +6,10 @@ runs them, so a CSV file has an apostrophe before these: ``docs/reference/output
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from headcount.errors import UsageError
-from headcount.screens import quoted, visible
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,21 +54,3 @@ def told_apart(labels: Iterable[str]) -> list[str]:
         seen.add(own)
         apart.append(own)
     return apart
-
-
-@contextmanager
-def writing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write to, opened here: a library may take its path for an address.
-
-    A refusal is said plainly, and without repeating what looks like an address.
-    """
-    try:
-        with Path(path).open("wb") as file:
-            yield file
-    except OSError as error:
-        # The system's own words; libraries put paths into theirs.
-        why = "the system refuses it" if error.errno is None else os.strerror(error.errno).lower()
-        raise UsageError(
-            f"{quoted(path)} cannot be written: {why}. The release stays as it is; write it "
-            "elsewhere."
-        ) from None

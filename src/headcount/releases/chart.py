@@ -7,14 +7,13 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import MissingExtraError, UsageError
-from headcount.releases.cells import label, told_apart, writing
-from headcount.screens import quoted, visible
+from headcount.releases.cells import label, told_apart
+from headcount.releases.output import require_plots
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.releases.release import Release
 
-ENDINGS = (".svg", ".png", ".html")
 N_BARS = 40
 TITLES = {
     "count_users": "users",
@@ -30,20 +29,15 @@ IN_ORDER = {
 """Verbs whose rows have an order of their own, and what it is."""
 
 
-def write_chart(release: Release, path: str | Path) -> Path:
+def save(release: Release, path: Path) -> None:
     """Write the chart as .svg, .png or .html; the page holds all it needs and loads nothing."""
-    where = Path(path)
-    if where.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{quoted(path)} must end in {', '.join(ENDINGS)}.")
     drawn = chart(release)
-    kind = where.suffix.lower()[1:]
+    kind = path.suffix.lower()[1:]
     options = {"inline": True, "json_kwds": {"cls": _InPage}} if kind == "html" else {}
     drawn_as = BytesIO() if kind == "png" else StringIO()
     drawn.save(drawn_as, format=kind, **options)
     picture = drawn_as.getvalue()
-    with writing(path) as file:
-        file.write(picture if isinstance(picture, bytes) else picture.encode())
-    return where
+    path.write_bytes(picture if isinstance(picture, bytes) else picture.encode())
 
 
 class _InPage(json.JSONEncoder):
@@ -58,11 +52,9 @@ class _InPage(json.JSONEncoder):
 
 def chart(release: Release) -> Any:
     """The chart itself, for a notebook."""
-    try:
-        import altair
-        import vl_convert  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("plots", "A chart") from None
+    require_plots()
+    import altair
+
     if release.facts.verb == "frequencies":
         from headcount.releases.chart_frequencies import frequency_chart
 

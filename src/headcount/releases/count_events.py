@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.groups import group_rows
@@ -28,14 +29,12 @@ def plan_count_events(
     bound: float | None,
     method: str,
     debias: bool,
-    spend: Budget | None,
+    spend: Budget | Fraction,
 ) -> Plan:
     """Known groups get noise on each; without a list, groups are found and large ones leave."""
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
     limit = limit_for(dataset.account, spend)
-    if top is not None and top < 1:
-        raise UsageError(f"top must be at least 1, not {top}. Nothing was charged.")
     if groups is None or within is not None or method == "equal":
         if bound is not None or debias:
             raise UsageError(

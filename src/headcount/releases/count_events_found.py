@@ -37,7 +37,6 @@ from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.facts import (
     BAR_SDS,
     CONFIDENCE,
-    check_method,
     facts_of,
     planned,
     require_add_remove,
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from headcount.releases.stages import Progress
 
 STAGES = ("choosing the bound", "measuring what the bound leaves out", "counting")
-METHODS = ("auto", "gaussian", "laplace", "equal")
 CHOICE_SHARE, LOST_SHARE = Fraction(1, 20), Fraction(1, 50)
 LOST_CAP = 16
 """What one user loses or keeps is measured up to so many bounds."""
@@ -102,7 +100,6 @@ def plan_found_events(
 
     With a target a list of groups is a filter: those that can keep the promise are released.
     """
-    check_method(method, METHODS)
     if within is not None or method == "equal":
         return _plan_within(dataset, by, rules, limit, within, top, method, groups)
     if limit.rho < MIN_RHO:

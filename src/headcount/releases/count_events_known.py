@@ -21,7 +21,7 @@ from headcount.privacy.event import Composed
 from headcount.privacy.length import Length, Norm, unit_sensitivity
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import BAR_SDS, CONFIDENCE, check_method, facts_of, planned
+from headcount.releases.facts import BAR_SDS, CONFIDENCE, facts_of, planned
 from headcount.releases.release import Facts, Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import all_known, largest_rows, none_of, with_error_bars
@@ -73,7 +73,6 @@ def plan_known_events(
     method: str,
 ) -> Plan:
     """Plan counts of events in known groups."""
-    check_method(method, METHODS)
     if limit.rho < MIN_RHO:
         raise UsageError(
             f"Counts of events need a rho of at least {float(MIN_RHO):g}, not "

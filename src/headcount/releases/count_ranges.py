@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from headcount.mechanisms.hierarchy_public import best_shape
 from headcount.privacy.cells import Edges, read_ranges
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import BAR_SDS, check_method, facts_of, limit_for, planned
+from headcount.releases.facts import BAR_SDS, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.rows import sorted_rows, with_error_bars
 from headcount.releases.sampled_values import SAMPLED, SampledValues
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from headcount.releases.stages import Progress
 
 STAGES = ("making rows",)
-METHODS = ("auto", "hierarchy", "sample", "sample-levels")
 METHOD = "noise on counts of the pieces that the ranges cut the line into"
 BOUNDS = "none is needed: a user has one value and is in one piece"
 
@@ -45,10 +45,9 @@ def plan_count_ranges(
     *,
     per_user: str,
     method: str,
-    spend: Budget | None,
+    spend: Budget | Fraction,
 ) -> Plan:
     """Cut the line at the public ends; choose the levels that serve the worst range best."""
-    check_method(method, METHODS)
     account = dataset.account
     check_values(dataset.table, of, per_user)
     edges, places = read_ranges(_pairs(ranges))
@@ -84,7 +83,7 @@ def plan_count_ranges(
 
 def _pairs(ranges: Sequence[Any]) -> list[Any]:
     parts = list(ranges)
-    if parts and all(isinstance(part, int | float | str) for part in parts):
+    if parts and all(isinstance(part, int | float | str | Fraction) for part in parts):
         return list(pairwise(parts))
     return parts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.bound import bound as bound_contributions
@@ -21,7 +22,6 @@ from headcount.releases.count_users_equal import plan_equal
 from headcount.releases.count_users_peel import plan_peel
 from headcount.releases.facts import (
     CONFIDENCE,
-    check_method,
     facts_of,
     limit_for,
     planned,
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-METHODS = ("auto", "threshold", "laplace", "peel", "equal", "sample")
 WITHIN = 0.10
-MAX_TOP = 1 << 20
 FIND_OTHERWISE = "List the groups, or find them with method='laplace' or method='sample'."
 BAR = "low to high covers the noise, not what the bound leaves out of the count"
 
@@ -56,16 +54,13 @@ def plan_count_users(
     within: float | None,
     top: int | None,
     method: str,
-    spend: Budget | None,
+    spend: Budget | Fraction,
 ) -> Plan:
     """Decide method, bounds and noise from public facts and the spend alone."""
     account = dataset.account
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
     limit = limit_for(account, spend)
-    check_method(method, METHODS)
-    if top is not None and not 1 <= top <= MAX_TOP:
-        raise UsageError(f"top must be from 1 to {MAX_TOP:,}, not {top}. Nothing was charged.")
     has_target = within is not None or (top is not None and groups is None and bound is None)
     if method in ("peel", "equal") or (method == "auto" and has_target):
         if bound is not None:

@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headcount.ledger.account import Account, Opening
+from headcount.releases.arguments import checked
 from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.plan import Plan
 from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
-    from headcount.privacy.budget import Budget
     from headcount.privacy.exact import Number
+    from headcount.releases.facts import Spend
     from headcount.tables.user_table import UserTable
 
 
@@ -22,6 +23,9 @@ class Dataset:
     """A table of events, who its users are, and the budget that protects them.
 
     Any number of threads may plan and release from one: each release has a connection of its own.
+    Every verb reads its arguments by the table in ``releases/arguments.py`` before anything else.
+    What one release may cost is always said: ``spend=hc.Budget(epsilon=1)``, or a share of the
+    account's whole limit, ``spend="1/10"``.
     """
 
     def __init__(
@@ -63,7 +67,7 @@ class Dataset:
         within: float | None = None,
         top: int | None = None,
         method: str = "auto",
-        spend: Budget | None = None,
+        spend: Spend | None = None,
     ) -> Plan:
         """Plan to count distinct users in each group. Nothing is read and nothing is spent.
 
@@ -80,13 +84,13 @@ class Dataset:
                  measures the largest groups one by one; ``"sample"`` shows exact counts of a
                  secret sample; ``"auto"`` is the threshold, or with ``within`` or ``top`` what a
                  private profile of the users suggests
-        spend:   what this release may cost; all that is left when not given
+        spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.count_users import plan_count_users
 
-        return plan_count_users(
-            self,
-            by,
+        said = checked(
+            "count_users",
+            by=by,
             groups=groups,
             bound=bound,
             within=within,
@@ -94,6 +98,7 @@ class Dataset:
             method=method,
             spend=spend,
         )
+        return plan_count_users(self, **said)
 
     def count_events(
         self,
@@ -105,7 +110,7 @@ class Dataset:
         bound: float | None = None,
         method: str = "auto",
         debias: bool = False,
-        spend: Budget | None = None,
+        spend: Spend | None = None,
     ) -> Plan:
         """Plan to count rows in each group. Nothing is read and nothing is spent.
 
@@ -119,13 +124,13 @@ class Dataset:
         method:  ``"gaussian"`` or ``"laplace"`` noise; ``"auto"`` takes what is
                  better at this spend, and the plan says which
         debias:  undo what the bound takes from users who are alike; see how-to/count-events
-        spend:   what this release may cost; all that is left when not given
+        spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.count_events import plan_count_events
 
-        return plan_count_events(
-            self,
-            by,
+        said = checked(
+            "count_events",
+            by=by,
             groups=groups,
             top=top,
             within=within,
@@ -134,6 +139,7 @@ class Dataset:
             debias=debias,
             spend=spend,
         )
+        return plan_count_events(self, **said)
 
     def distribution(
         self,
@@ -143,7 +149,7 @@ class Dataset:
         method: str = "auto",
         users: int | None = None,
         samples: int | None = None,
-        spend: Budget | None = None,
+        spend: Spend | None = None,
     ) -> Plan:
         """Plan the share of each group in users' rows, averaged over users.
 
@@ -156,23 +162,31 @@ class Dataset:
                   ``"dense"``, ``"sparse"``, ``"gaussian"`` and ``"laplace"`` are for comparison
         users:    how many users there are, where that is public; it is paid for when not given
         samples:  about how many rows a user has, where that is public; the plan then says more
-        spend:    what this release may cost; all that is left when not given
+        spend:    what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.distribution import plan_distribution
 
-        return plan_distribution(
-            self, by, groups=groups, method=method, users=users, samples=samples, spend=spend
+        said = checked(
+            "distribution",
+            by=by,
+            groups=groups,
+            method=method,
+            users=users,
+            samples=samples,
+            spend=spend,
         )
+        return plan_distribution(self, **said)
 
-    def profile(self, by: Any, *, spend: Budget | None = None) -> Plan:
+    def profile(self, by: Any, *, spend: Spend | None = None) -> Plan:
         """Plan a private histogram of how many groups users are in.
 
         by:     a column, ``truncate(...)``, ``bins(...)``, or a list of these
-        spend:  what this release may cost; all that is left when not given
+        spend:  what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.profile import plan_profile
 
-        return plan_profile(self, by, spend=spend)
+        said = checked("profile", by=by, spend=spend)
+        return plan_profile(self, **said)
 
     def quantiles(
         self,
@@ -183,7 +197,7 @@ class Dataset:
         step: Number | None = None,
         per_user: str = "median",
         method: str = "auto",
-        spend: Budget | None = None,
+        spend: Spend | None = None,
     ) -> Plan:
         """Plan quantiles of a number over users. Nothing is read and nothing is spent.
 
@@ -197,13 +211,21 @@ class Dataset:
                    also chooses each quantile by itself; ``"auto"`` is the better of these.
                    ``"sample"``, ``"sample-levels"`` and ``"sample-search"`` show exact counts of
                    secret samples instead: of the cells, of each level, of each step of a search
-        spend:     what this release may cost; all that is left when not given
+        spend:     what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.quantiles import plan_quantiles
 
-        return plan_quantiles(
-            self, of, at=at, bounds=bounds, step=step, per_user=per_user, method=method, spend=spend
+        said = checked(
+            "quantiles",
+            of=of,
+            at=at,
+            bounds=bounds,
+            step=step,
+            per_user=per_user,
+            method=method,
+            spend=spend,
         )
+        return plan_quantiles(self, **said)
 
     def count_ranges(
         self,
@@ -212,7 +234,7 @@ class Dataset:
         *,
         per_user: str = "median",
         method: str = "auto",
-        spend: Budget | None = None,
+        spend: Spend | None = None,
     ) -> Plan:
         """Plan to count users by the range their value is in. Nothing is read or spent.
 
@@ -222,11 +244,14 @@ class Dataset:
         per_user:  the one value of a user with many, as for ``quantiles``
         method:    ``"hierarchy"`` adds noise to counts at several levels; ``"auto"`` takes it.
                    ``"sample"`` and ``"sample-levels"`` show exact counts of secret samples
-        spend:     what this release may cost; all that is left when not given
+        spend:     what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.count_ranges import plan_count_ranges
 
-        return plan_count_ranges(self, of, ranges, per_user=per_user, method=method, spend=spend)
+        said = checked(
+            "count_ranges", of=of, ranges=ranges, per_user=per_user, method=method, spend=spend
+        )
+        return plan_count_ranges(self, **said)
 
     def frequencies(
         self,
@@ -237,7 +262,7 @@ class Dataset:
         buckets: int | None = None,
         bound: int | None = None,
         method: str = "auto",
-        spend: Budget | None = None,
+        spend: Spend | None = None,
     ) -> Plan:
         """Plan to release how many groups have each number of users, but not which groups.
 
@@ -248,13 +273,13 @@ class Dataset:
         bound:    how many groups of a user are counted; chosen from a private profile if not given
         method:   ``"central"`` adds noise to sorted counts; ``"laplace"`` to every group or bucket,
                   as pan-private and shuffled counters do; ``"auto"`` is central without buckets
-        spend:    what this release may cost; all that is left when not given
+        spend:    what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         from headcount.releases.frequencies import plan_frequencies
 
-        return plan_frequencies(
-            self,
-            by,
+        said = checked(
+            "frequencies",
+            by=by,
             groups=groups,
             at_most=at_most,
             buckets=buckets,
@@ -262,6 +287,7 @@ class Dataset:
             method=method,
             spend=spend,
         )
+        return plan_frequencies(self, **said)
 
     def __repr__(self) -> str:
         return (

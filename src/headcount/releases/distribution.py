@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +16,9 @@ from headcount.contributions.distribution_found import FoundShares
 from headcount.contributions.distribution_rows import listed_counts
 from headcount.contributions.groups import Grouped, group_rows
 from headcount.contributions.store import Store
-from headcount.errors import UsageError
-from headcount.mechanisms.distribution import METHODS, Distribution
+from headcount.mechanisms.distribution import Distribution
 from headcount.mechanisms.distribution_run import Learned
-from headcount.privacy.lattice import MAX_GROUPS
-from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
+from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.release import Release
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_share_bars
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 LISTED = "summing users' shares of the listed groups"
 FOUND = "finding groups, then summing users' shares of them"
 OTHER = "other"
-OWN = (OTHER, "share", "low", "high", "sd")
-NOTHING = "Nothing was read and nothing was charged."
 HOW = {
     "auto": "a coarse centre, then what users differ from it by, clipped; or plain clipping",
     "clip": "users' shares clipped to a typical length, one sum",
@@ -66,12 +63,11 @@ def plan_distribution(
     method: str,
     users: int | None,
     samples: int | None,
-    spend: Budget | None,
+    spend: Budget | Fraction,
 ) -> Plan:
     """Plan shares of known groups, or of groups that are found and one for all others."""
     account = dataset.account
     grouped = group_rows(dataset.table, by, groups)
-    _check(grouped, method, users, samples)
     mechanism = Distribution.calibrate(
         limit_for(account, spend),
         method,
@@ -100,20 +96,6 @@ def plan_distribution(
         details=shares.details(),
         neighbours=account.neighbours,
     )
-
-
-def _check(grouped: Grouped, method: str, users: int | None, samples: int | None) -> None:
-    check_method(method, METHODS)
-    for name, value in (("users", users), ("samples", samples)):
-        if value is not None and not 1 <= value <= 1 << 31:
-            raise UsageError(f"{name} must be a public number from 1, not {value}. {NOTHING}")
-    for name in grouped.names:
-        if name in OWN:
-            raise UsageError(
-                f"The release has a column {name!r} of its own; rename the table's. {NOTHING}"
-            )
-    if grouped.listed is not None and len(grouped.listed) > MAX_GROUPS:
-        raise UsageError(f"At most {MAX_GROUPS:,} groups can be listed. {NOTHING}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost, cost_in_account, limit_in
-from headcount.accounting.convert import spend_of, stated_epsilon
+from headcount.accounting.convert import share_of, spend_of, stated_epsilon
 from headcount.accounting.tail import upper_point
 from headcount.errors import BudgetError, UsageError
 from headcount.ledger.ledger import refusal
@@ -28,28 +29,24 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
 
+    Spend = Budget | Fraction | str
+    """What a person writes: a budget, or a share of the account's whole limit."""
+
 CONFIDENCE = 0.95
 BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
 """Half the width of a normal interval of that confidence, in standard deviations."""
 
 
-def limit_for(account: Account, spend: Budget | None, stated: Neighbours | None = None) -> Zcdp:
-    """What a release may cost: as asked, or all that is left.
+def limit_for(account: Account, spend: Budget | Fraction, stated: Neighbours | None = None) -> Zcdp:
+    """What a release may cost: as asked, or that share of the account's whole limit.
 
     stated:  the relation that its cost is stated for, where it is not the account's
     """
-    limit = account.left if spend is None else spend_of(spend, account.limit, account.stated_delta)
-    if limit.rho <= 0:
-        raise BudgetError(f"Nothing is left to spend in {account}. Nothing was read.")
+    if isinstance(spend, Fraction):
+        limit = share_of(spend, account.limit)
+    else:
+        limit = spend_of(spend, account.limit, account.stated_delta)
     return limit_in(limit, stated or account.neighbours, account.neighbours)
-
-
-def check_method(method: str, methods: Iterable[str]) -> None:
-    """Refuse a method that the verb does not have."""
-    if method not in methods:
-        raise UsageError(
-            f"method must be one of {', '.join(methods)}, not {method!r}. Nothing was charged."
-        )
 
 
 def require_add_remove(account: Account, what: str, instead: str) -> None:

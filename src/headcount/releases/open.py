@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import UsageError
 from headcount.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -56,26 +55,31 @@ def open(  # noqa: A001  hc.open reads as it should
     from headcount.ledger.ledger import Ledger
     from headcount.releases.accounts import account_of, default_ledger, nameless, opening_of
     from headcount.releases.dataset import Dataset
+    from headcount.releases.open_arguments import read_opening
     from headcount.tables.address import is_address
     from headcount.tables.source import Options
     from headcount.tables.user_table import open_table
 
-    relation = _relation(neighbours)
+    said = read_opening(
+        user=user,
+        budget=budget,
+        ledger=ledger,
+        account=account,
+        where=where,
+        neighbours=neighbours,
+        csv=csv,
+        types=types,
+        memory=memory,
+        trusted_view=trusted_view,
+    )
+    user, where, account, types = said["user"], said["where"], said["account"], said["types"]
+    relation = Neighbours(said["neighbours"])
     named = isinstance(source, str | Path)
     if account is None and not named:
         raise nameless()
-    options = Options(csv, types or {}, memory, trusted_view)
+    options = Options(csv, types, memory, trusted_view)
     table = open_table(source, user=user, where=where, options=options)
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or default_ledger())
     own = str(Path(source).absolute()) if named and not is_address(str(source)) else None
     name = account_of(book, account, table.identity, own)
     return Dataset(table, book, opening_of(book, name, budget, relation, table.identity), where)
-
-
-def _relation(neighbours: str) -> Neighbours:
-    try:
-        return Neighbours(neighbours)
-    except ValueError:
-        raise UsageError(
-            f"neighbours must be 'add-remove' or 'replace', not {neighbours!r}."
-        ) from None

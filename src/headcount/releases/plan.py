@@ -10,6 +10,7 @@ from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account, Opening
 from headcount.privacy.spend import Zcdp
+from headcount.releases.arguments import checked_release
 from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.run import Work, run
 from headcount.releases.stages import Progress
@@ -77,8 +78,10 @@ class Plan:
                 unknown one is refused
         """
         self._owned.check("Plan")
-        if again is not None:
-            key = self.ledger.key_of(self.account.name, again)
+        said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
+        key = said["key"]
+        if said["again"] is not None:
+            key = self.ledger.key_of(self.account.name, said["again"])
         return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
 
     def _left_after(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ METHOD = "noise on every cell of a histogram of groups per user"
 BOUNDS = "none is needed: a user is in one cell"
 
 
-def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | None) -> Plan:
+def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | Fraction) -> Plan:
     """Plan a profile: cells are public, a user is in one of them, noise goes on all."""
     account = dataset.account
     rules = group_rows(dataset.table, by).rules

@@ -17,7 +17,7 @@ from headcount.mechanisms.exponential_quantile import read_quantile
 from headcount.mechanisms.sampled_public import Found
 from headcount.privacy.cells import Grid, read_grid
 from headcount.privacy.neighbours import Neighbours
-from headcount.releases.facts import CONFIDENCE, check_method, facts_of, limit_for, planned
+from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
 from headcount.releases.quantile_methods import NoisyQuantiles
 from headcount.releases.release import Release
 from headcount.releases.sampled_values import SAMPLED, SampledValues
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from headcount.releases.stages import Progress
 
 STAGES = ("making rows",)
-METHODS = ("auto", "hierarchy", "exponential", *SAMPLED)
 ONE_EACH = "the distribution over users: each counts once, however many rows they have"
 BAR = (
     "low to high holds the quantile of the users' values, within the bounds and to a cell's width, "
@@ -48,10 +47,9 @@ def plan_quantiles(
     step: Number | None,
     per_user: str,
     method: str,
-    spend: Budget | None,
+    spend: Budget | Fraction,
 ) -> Plan:
     """Decide cells, method and noise from public facts and the spend alone."""
-    check_method(method, METHODS)
     account = dataset.account
     whole = check_values(dataset.table, of, per_user)
     wanted = _read_at(at)

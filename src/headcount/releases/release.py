@@ -6,14 +6,15 @@ A ``Release`` is an allow-list. Whatever is in it was paid for or is public.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import MissingExtraError, UsageError
-from headcount.releases.cells import without_formulas, writing
-from headcount.screens import quoted, visible
+from headcount.errors import MissingExtraError, OutputError
+from headcount.releases.cells import without_formulas
+from headcount.releases.output import PICTURES, ROWS, check_output, write_whole
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,9 +115,9 @@ class Release:
         """Write one Parquet file: its statistics are those of the noisy rows, nothing else."""
         import pyarrow.parquet
 
-        with writing(path) as file:
-            pyarrow.parquet.write_table(self._table, file)
-        return Path(path)
+        return self._written(
+            path, (), lambda draft: pyarrow.parquet.write_table(self._table, draft)
+        )
 
     def write_csv(self, path: str | Path) -> Path:
         """Write one CSV file. The facts do not fit in a CSV: keep ``repr(release)`` with it.
@@ -125,23 +126,35 @@ class Release:
         """
         import pyarrow.csv
 
-        with writing(path) as file:
-            pyarrow.csv.write_csv(without_formulas(self._table), file)
-        return Path(path)
+        rows = without_formulas(self._table)
+        return self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
 
     def write(self, path: str | Path) -> Path:
         """Write by the file's ending: .parquet or .csv."""
-        writers = {".parquet": self.write_parquet, ".csv": self.write_csv}
-        writer = writers.get(Path(path).suffix.lower())
-        if writer is None:
-            raise UsageError(f"{quoted(path)} must end in .parquet or .csv.")
-        return writer(path)
+        where = check_output(path, ROWS)
+        if where.suffix.lower() == ".csv":
+            return self.write_csv(where)
+        return self.write_parquet(where)
 
     def plot(self, path: str | Path) -> Path:
         """Draw the rows with their error bars: .svg, .png or .html by the file's ending."""
-        from headcount.releases.chart import write_chart
+        from headcount.releases.chart import save
 
-        return write_chart(self, path)
+        return self._written(path, PICTURES, lambda draft: save(self, draft))
+
+    def _written(
+        self, path: str | Path, endings: tuple[str, ...], write: Callable[[Path], None]
+    ) -> Path:
+        """Write a file whole; if that fails, say where the rows are."""
+        where = check_output(path, endings)
+        try:
+            return write_whole(where, write)
+        except OutputError as error:
+            paid = f" They are stored under entry {self.entry} of account {self.facts.account!r}."
+            raise OutputError(
+                f"{error} The rows are not lost: write this release again, to another place."
+                f"{paid if self.facts.account else ''} That is not charged."
+            ) from None
 
     def to_bytes(self) -> bytes:
         """The release as the ledger stores it."""

@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from headcount.errors import UsageError
+from headcount.privacy.argument import number_of, refused, text
 
 UNITS = ("year", "quarter", "month", "week", "day", "hour")
 MAX_WIDTH_DIGITS = 15
@@ -25,11 +26,11 @@ class Truncate:
     to: str
 
     def __post_init__(self) -> None:
-        if self.to not in UNITS:
-            raise UsageError(
-                f"A time can be cut to {', '.join(UNITS)}, not to {self.to!r}. "
-                f"Write headcount.truncate({self.column!r}, 'day'). Nothing was charged."
-            )
+        text("hc.truncate('time', 'day')")(self.column, "the column of truncate")
+        to: object = self.to
+        if not isinstance(to, str) or to not in UNITS:
+            needed = f"one of {', '.join(UNITS)}"
+            raise refused("to", needed, to, f"hc.truncate({self.column!r}, 'day')")
 
     def __str__(self) -> str:
         return f"{self.column}:{self.to}"
@@ -47,6 +48,12 @@ class Bins:
     width: Decimal
 
     def __post_init__(self) -> None:
+        text("hc.bins('price', 10)")(self.column, "the column of bins")
+        width: object = self.width
+        if not isinstance(width, Decimal) or not width.is_finite():
+            raise refused(
+                "the width of a bin", "a finite decimal number", width, "hc.bins('price', 10)"
+            )
         digits = len(self.width.as_tuple().digits)
         if not Decimal("1e-9") <= self.width <= Decimal("1e9") or digits > MAX_WIDTH_DIGITS:
             raise UsageError(
@@ -68,23 +75,18 @@ def truncate(column: str, to: str) -> Truncate:
 
 def bins(column: str, width: int | float | str | Decimal | Fraction) -> Bins:
     """Count by a number column, cut into bins of the given width."""
-    try:
-        if isinstance(width, bool):
-            raise TypeError
-        if isinstance(width, Fraction):
-            number = Decimal(width.numerator) / Decimal(width.denominator)
-            if Fraction(number) != width:
-                raise ValueError
-        else:
-            number = Decimal(repr(width) if isinstance(width, float) else width)
-        if not number.is_finite():
-            raise ValueError
-    except (InvalidOperation, TypeError, ValueError):
-        raise UsageError(
-            f"The width of a bin must be a finite decimal number, not {width!r}. "
-            "Nothing was charged."
-        ) from None
+    fraction = number_of(width)
+    if fraction is None or Fraction(number := _decimal(fraction)) != fraction:
+        raise refused(
+            "the width of a bin", "a finite decimal number", width, "hc.bins('price', 10)"
+        )
     return Bins(column, number)
+
+
+def _decimal(fraction: Fraction) -> Decimal:
+    """The decimal that is this fraction; another one if none is, to the digits there are."""
+    number = Decimal(fraction.numerator) / Decimal(fraction.denominator)
+    return number.normalize() if number != number.to_integral_value() else Decimal(int(number))
 
 
 def parse_group(text: str) -> GroupBy:

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headcount.errors import UsageError
+from headcount.privacy.argument import is_text, items, shown
 
+MAX_COLUMNS = 100_000
 MAX_LINE_BYTES = 2 << 20
 NOTHING = "Nothing was read and nothing was charged."
 
@@ -38,7 +40,7 @@ class Csv:
         if self.quote == self.delimiter:
             raise UsageError(f"delimiter and quote are both {self.quote!r}. {NOTHING}")
         if not isinstance(self.header, bool):
-            raise UsageError(f"header must be True or False, not {self.header!r}. {NOTHING}")
+            raise UsageError(f"header must be True or False, not {shown(self.header)}. {NOTHING}")
         if self.columns is None:
             if not self.header:
                 raise UsageError(
@@ -51,9 +53,10 @@ class Csv:
                 "The columns' names are in the files' first lines; leave columns= out, or write "
                 f"header=False where there are none. {NOTHING}"
             )
-        if isinstance(self.columns, str) or not all(isinstance(name, str) for name in self.columns):
-            raise UsageError(f"columns must be a list of names. {NOTHING}")
-        names = tuple(self.columns)
+        written = "columns=['user', 'page']"
+        names = tuple(items(self.columns, "columns", MAX_COLUMNS, written))
+        if not all(is_text(name) for name in names):
+            raise UsageError(f"columns must be a list of names: {written}. {NOTHING}")
         if not names or "" in names or len(set(names)) < len(names):
             raise UsageError(f"columns must be different names, none of them empty. {NOTHING}")
         object.__setattr__(self, "columns", names)
@@ -92,7 +95,7 @@ def _check_mark(name: str, mark: object) -> None:
     if not plain or str(mark) in "\r\n\0" or str(mark).isalnum():
         raise UsageError(
             f"{name} must be one ASCII character that is neither a letter, a digit nor the end of "
-            f"a line, not {mark!r}. {NOTHING}"
+            f"a line, such as ',', not {shown(mark)}. {NOTHING}"
         )
 
 

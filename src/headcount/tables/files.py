@@ -10,7 +10,7 @@ from typing import Any
 
 from headcount.errors import SchemaError, UsageError
 from headcount.screens import quoted
-from headcount.tables.address import refuse_other_address
+from headcount.tables.address import is_address, parse_address, refuse_other_address
 from headcount.tables.csv import Csv
 from headcount.tables.csv_files import csv_columns, csv_dataset
 from headcount.tables.declared_types import check_types, type_rules, typed
@@ -42,23 +42,36 @@ def open_files(pattern: str, user: str, options: Options) -> Source:
         return _csv(pattern, paths, user, options)
     raise UsageError(
         f"The files at {quoted(pattern)} must all end in .parquet or all in .csv or "
-        ".csv.gz; rename them if they are such files. Tables of a DuckDB file are opened by an address: "
-        f"duckdb://file.duckdb?table=name. {NOTHING}"
+        ".csv.gz; rename them if they are such files. Tables of a DuckDB file are opened by an "
+        f"address: duckdb://file.duckdb?table=name. {NOTHING}"
     )
+
+
+def files_at(source: str) -> list[Path]:
+    """The files that a source is read from; none for a table on a server."""
+    if is_address(source):
+        address = parse_address(source)
+        return [Path(address.database)] if address.engine == "duckdb" else []
+    return [Path(path) for path in paths_of(source)]
 
 
 def paths_of(pattern: str) -> list[str]:
     """The files of a path or a pattern, in order."""
+    if "\x00" in pattern or not pattern:
+        raise UsageError(f"A path must be a text such as 'events.parquet'. {NOTHING}")
     names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
-    if [pattern] == names and Path(pattern).is_dir():
+    if [pattern] == names and os.path.isdir(pattern):
         raise UsageError(
             f"{quoted(pattern)} is a folder. Say which of its files, such as /*.parquet at its "
             f"end, or /**/*.parquet with those of folders below. {NOTHING}"
         )
-    if not paths or not all(Path(path).is_file() for path in paths):
+    if not paths or not all(os.path.isfile(path) for path in paths):
         refuse_other_address(pattern)
-        raise UsageError(f"There is no file at {quoted(pattern)}. {NOTHING}")
+        raise UsageError(
+            f"There is no file at {quoted(pattern)}. Give the path of Parquet or CSV files. "
+            f"{NOTHING}"
+        )
     return paths
 
 

@@ -29,7 +29,8 @@ def public(table: Any) -> Any:
         return table.alias(SPARK_PREFIX + token_hex(8))
     raise UsageError(
         "hc.public takes an Ibis table or a Spark data frame, to be joined to another one, "
-        f"not a {type(table).__name__}."
+        f"not a {type(table).__name__}. Join a table in memory before you open it, without "
+        "hc.public. Nothing was charged."
     )
 
 

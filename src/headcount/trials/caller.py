@@ -82,7 +82,7 @@ def release(
                 budget=hc.Budget(epsilon=epsilon, delta=delta),
                 ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
             )
-            seen.plan = data.count_users(GROUP, groups=groups, bound=bound)
+            seen.plan = data.count_users(GROUP, groups=groups, bound=bound, spend="1")
             seen.texts["plan"] = str(seen.plan)
             seen.release = seen.plan.release()
         except Exception as error:

@@ -76,7 +76,7 @@ def released(
             ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
             neighbours=str(neighbours),
         )
-        plan = data.count_events(GROUP, groups=groups, method=method)
+        plan = data.count_events(GROUP, groups=groups, method=method, spend="1")
         return plan, plan.release()
 
 

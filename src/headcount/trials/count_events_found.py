@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,7 +74,7 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
             ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
         )
         rules = group_rows(data.table, GROUP).rules
-        limit = limit_for(data.account, None)
+        limit = limit_for(data.account, Fraction(1))
         plan = plan_found_events(data, GROUP, rules, limit, method=method)
         release = plan.release()
     work: Any = plan.work.read_and_draw

@@ -56,7 +56,9 @@ def _recorded(rows: Rows, per_user: str) -> tuple[Recording, Any]:
             budget=hc.Budget(epsilon=1, delta=1e-2),
             ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
         )
-        plan = data.quantiles("x", at=[0.5, 0.9], bounds=(0, 32), step=1, per_user=per_user)
+        plan = data.quantiles(
+            "x", at=[0.5, 0.9], bounds=(0, 32), step=1, per_user=per_user, spend="1"
+        )
         text = str(plan)
         plan.release()
     calls = [

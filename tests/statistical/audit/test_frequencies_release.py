@@ -49,7 +49,7 @@ def plans(rows: Rows, domain: dict[str, int], folder: Path, numbers: Iterator[in
         budget=hc.Budget(epsilon=1, delta=1e-6),
         ledger=folder / "l.db",
     )
-    return data.frequencies(GROUP, bound=BOUND, **domain)  # type: ignore[arg-type]
+    return data.frequencies(GROUP, bound=BOUND, **{"spend": "1", **domain})  # type: ignore[arg-type]
 
 
 def recording(plan: Plan) -> Recording:

@@ -1,0 +1,81 @@
+"""Where a command writes: checked before anything is charged, and written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headcount.errors import OutputError, UsageError
+from headcount.releases.output import PICTURES, ROWS, check_output, write_whole
+
+if TYPE_CHECKING:
+    from headcount.releases.release import Release
+
+PICTURE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The files that were asked for: rows, a picture, both or none."""
+
+    out: Path | None
+    plot: Path | None
+
+    def check(self, avoid: Iterable[str | Path], n_bytes: int = 0) -> None:
+        """Refuse a place that cannot be written, or that holds what the command needs."""
+        keep = list(avoid)
+        if self.out is not None:
+            check_output(self.out, ROWS, name="--out", avoid=keep, n_bytes=n_bytes)
+        if self.plot is not None:
+            check_output(
+                self.plot, PICTURES, name="--plot", avoid=keep, n_bytes=n_bytes + PICTURE_BYTES
+            )
+        if self.out is not None and self.plot is not None and _same(self.out, self.plot):
+            raise UsageError(
+                "--out and --plot are one file. Choose two names. Nothing was charged."
+            )
+
+    def write(self, release: Release, again: str) -> list[str]:
+        """Write what was asked for, and say so; ``again``: how to have the same rows for free."""
+        wrote = []
+        try:
+            if self.out is not None:
+                wrote.append(f"Wrote {release.write(self.out)}")
+            if self.plot is not None:
+                wrote.append(f"Drew {release.plot(self.plot)}")
+        except (OutputError, UsageError) as error:
+            # The place was good before the charge: what went wrong since is not the request.
+            text = str(error).removesuffix(" Nothing was charged.")
+            raise OutputError(f"{text} {again}") from None
+        return wrote
+
+
+def _same(first: Path, second: Path) -> bool:
+    return first.resolve() == second.resolve()
+
+
+def write_text(path: Path | None, endings: tuple[str, ...], text: Callable[[], str]) -> None:
+    """Write a text to a file that was checked before it was made, or to the screen."""
+    if path is None:
+        print(text(), end="")
+        return
+    check_output(path, endings, name="--out")
+    written = text()
+
+    def write(draft: Path) -> None:
+        draft.write_text(written, encoding="utf-8")
+
+    print(f"Wrote {write_whole(path, write)}")
+
+
+def files_of(source: str, ledger: str | Path | None) -> list[Path]:
+    """The files that a command reads or keeps, and must not write over."""
+    from headcount.ledger.address import parse_address as parse_ledger
+    from headcount.releases.accounts import default_ledger
+    from headcount.tables.files import files_at
+
+    place = parse_ledger(ledger or default_ledger())
+    kept = [] if place.is_postgres else [Path(f"{place.path}{end}") for end in ("", "-wal", "-shm")]
+    return [*files_at(source), *kept]

@@ -1,0 +1,83 @@
+"""What may be said to a ledger, in one table: names, budgets, sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headcount.ledger.words import storable
+from headcount.privacy.argument import Check, items, refused, whole
+from headcount.privacy.budget import Budget
+from headcount.privacy.neighbours import Neighbours
+
+MAX_COVERED = 10_000
+
+
+def _named(what: str) -> Check:
+    def read(value: Any, name: str) -> str:
+        if not isinstance(value, str):
+            raise refused(name, "a text", value, f"{name}='web-events'")
+        return storable(value, what)
+
+    return read
+
+
+def _budget(value: Any, name: str) -> Budget | None:
+    if value is not None and not isinstance(value, Budget):
+        raise refused(name, "a Budget", value, f"{name}=hc.Budget(epsilon=1, delta=1e-6)")
+    return value
+
+
+def _must_have_budget(value: Any, name: str) -> Budget:
+    if not isinstance(value, Budget):
+        raise refused(name, "a Budget", value, f"{name}=hc.Budget(epsilon=0.5)")
+    return value
+
+
+def _neighbours(value: Any, name: str) -> Neighbours:
+    if not isinstance(value, str) or value not in list(Neighbours):
+        raise refused(name, "'add-remove' or 'replace'", value, f"{name}='add-remove'")
+    return Neighbours(value)
+
+
+def _sources(value: Any, name: str) -> list[str]:
+    if isinstance(value, list | tuple) and not value:
+        return []
+    found = items(value, name, MAX_COVERED, f"{name}=['events.parquet']")
+    return [_named("A source")(one, f"a source in {name}") for one in found]
+
+
+def _verb(value: Any, name: str) -> str | None:
+    return None if value is None else _named("The verb")(value, name)
+
+
+def _address(value: Any, name: str) -> str | Path:
+    if not isinstance(value, str | Path) or not str(value) or "\x00" in str(value):
+        needed = "the path of a file, or postgresql://user@host:5432/database"
+        raise refused(name, needed, value, f"{name}='ledger.db'")
+    return value
+
+
+def _place(value: Any, name: str) -> str | Path | None:
+    return None if value is None else _address(value, name)
+
+
+CHECKS: dict[str, Check] = {
+    "address": _address,
+    "heads": _place,
+    "account": _named("The account's name"),
+    "analyst": _named("The analyst's name"),
+    "source": _named("A source"),
+    "key": _named("The key"),
+    "verb": _verb,
+    "budget": _budget,
+    "share": _must_have_budget,
+    "neighbours": _neighbours,
+    "covers": _sources,
+    "sequence": whole(0, 2**63 - 1, "the number of an entry, such as 7"),
+}
+
+
+def read(name: str, value: Any, *, called: str | None = None) -> Any:
+    """One argument by its line of the table; ``called``: its name where that is another."""
+    return CHECKS[name](value, called or name)

@@ -1,0 +1,240 @@
+"""The arguments of every verb, in one table: what each must be, and what to write instead.
+
+A verb reads its arguments through here before anything else. What depends on two arguments at
+once, on the table's columns or on the account is checked by the verb, still before the charge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from headcount.errors import UsageError
+from headcount.privacy.argument import (
+    NOTHING,
+    Check,
+    as_float,
+    checked_by,
+    flag,
+    items,
+    number_of,
+    one_of,
+    optional,
+    real,
+    refused,
+    text,
+    whole,
+)
+from headcount.privacy.budget import Budget
+from headcount.privacy.cells import MAX_EDGES
+from headcount.tables.by import Bins, Truncate, as_groups, column_of
+
+MAX_LISTED = 1 << 20
+"""So many groups can be listed."""
+MAX_RESULT_BYTES = 1 << 29
+"""A result is stored in the ledger as one value, and this much fits in any store."""
+ROW_BYTES = 40
+"""Four numbers a row, and what marks a missing one."""
+MAX_COLUMNS = 64
+MAX_QUANTILES = 1_000
+COUNTED = ("count", "low", "high", "sd")
+SHARED = ("other", "share", "low", "high", "sd")
+SHARE = re.compile(r"\s*([0-9]{1,18})\s*(?:/\s*([0-9]{1,18})\s*)?")
+SPEND = "spend=hc.Budget(epsilon=1), or a share of the account's whole limit: spend='1/10'"
+HOW_SPEND = "On the command line: --epsilon 1, or --spend 1/10"
+PER_USER = ("median", "mean", "sum", "min", "max", "sampled")
+
+
+def by(*own: str) -> Check:
+    """What to count by; ``own``: the columns that the result has beside the groups."""
+
+    def read(value: Any, name: str) -> Any:
+        if not isinstance(value, str | Truncate | Bins):
+            value = items(value, name, MAX_COLUMNS, f"{name}='page', or a list of columns")
+        parts = as_groups(value)
+        for part in parts:
+            text(f"{name}='page'")(column_of(part), f"a column in {name}")
+            if column_of(part) in own:
+                raise UsageError(
+                    f"The result has a column {column_of(part)!r} of its own, so nothing can be "
+                    f"counted by a column of that name. Rename it in the table, or open a view "
+                    f"that does: select {column_of(part)} as my_{column_of(part)}. {NOTHING}"
+                )
+        return list(parts) if isinstance(value, list) else parts[0]
+
+    return read
+
+
+def groups(value: Any, name: str) -> list[Any]:
+    """A public list of groups, and the size of the result that it makes."""
+    listed = items(value, name, MAX_LISTED, f"{name}=['a', 'b'], or leave it out to find groups")
+    if result_bytes(listed) > MAX_RESULT_BYTES:
+        raise UsageError(
+            f"The result would have {result_bytes(listed):,} bytes, and {MAX_RESULT_BYTES:,} can "
+            f"be stored. List fewer groups, or shorter ones. {NOTHING}"
+        )
+    return listed
+
+
+def result_bytes(listed: list[Any]) -> int:
+    """About how large a result of these public groups is."""
+    return sum(ROW_BYTES + _bytes(group) for group in listed)
+
+
+def _bytes(group: Any) -> int:
+    if isinstance(group, tuple):
+        return sum(_bytes(part) for part in group)
+    return 4 * len(group) if isinstance(group, str) else 8
+
+
+def spend(value: Any, name: str) -> Budget | Fraction:
+    """What a release may cost: a budget, or a named share of the account's whole limit."""
+    if isinstance(value, Budget):
+        return value
+    if value is None:
+        raise UsageError(
+            f"Say what this release may cost: {SPEND}. {HOW_SPEND}. Nothing takes what is left by "
+            f"itself. {NOTHING}"
+        )
+    share = value if isinstance(value, Fraction) else None
+    if isinstance(value, str) and (written := SHARE.fullmatch(value)):
+        top, bottom = int(written[1]), int(written[2] or 1)
+        share = Fraction(top, bottom) if bottom else None
+    if share is None or not 0 < share <= 1 or share.denominator > 10**18:
+        needed = "a Budget, or a share p/q of the account's limit, above 0 and at most 1"
+        raise refused(name, needed, value, f"{SPEND}. {HOW_SPEND}")
+    return share
+
+
+def at(value: Any, name: str) -> list[Fraction]:
+    """Which quantiles: one or several numbers between 0 and 1."""
+    instead = f"{name}=[0.25, 0.5, 0.75]"
+    single = number_of(value)
+    given = [value] if single is not None else items(value, name, MAX_QUANTILES, instead)
+    check = real(0, 1, instead)
+    return [check(one, f"a number in {name}") for one in given]
+
+
+def bounds(value: Any, name: str) -> tuple[Fraction, Fraction]:
+    """Two public ends."""
+    instead = f"{name}=(0, 100)"
+    ends = items(value, name, 2, instead)
+    if len(ends) != 2:
+        raise refused(name, "two numbers, (low, high)", value, instead)
+    low, high = (number_of(end) for end in ends)
+    if low is None or high is None:
+        raise refused(name, "two finite numbers, (low, high)", value, instead)
+    return low, high
+
+
+def ranges(value: Any, name: str) -> list[Any]:
+    """Pairs of ends, or the ends of ranges side by side."""
+    instead = f"{name}=[(0, 18), (18, 65), (65, None)], or {name}=[0, 18, 65]"
+    parts = items(value, name, MAX_EDGES + 1, instead)
+    numbers = [number_of(part) for part in parts]
+    if all(number is not None for number in numbers):
+        if len(numbers) < 2:
+            raise refused(name, "two ends or more", value, instead)
+        return numbers
+    return [_pair(part, name, instead) for part in parts]
+
+
+def _pair(part: Any, name: str, instead: str) -> tuple[Fraction | None, Fraction | None]:
+    ends = items(part, f"a range in {name}", 2, instead)
+    read = [None if end is None else number_of(end) for end in ends]
+    missing = any(end is not None and one is None for end, one in zip(ends, read, strict=True))
+    if len(read) != 2 or missing:
+        raise refused(f"a range in {name}", "two numbers, or None for no end", part, instead)
+    return read[0], read[1]
+
+
+_groups = optional(groups)
+_column = optional(text("of='price', or of=None for how many rows each user has"))
+_within = optional(as_float(real("0.001", 1, "within=0.10")))
+_top = optional(whole(1, 1 << 20, "top=100"))
+_public = optional(whole(1, 1 << 31, "a public whole number, or leave it out"))
+_per_user = one_of(*PER_USER)
+
+VERBS: dict[str, dict[str, Check]] = {
+    "count_users": {
+        "by": by(*COUNTED),
+        "groups": _groups,
+        "bound": optional(whole(1, 1 << 20, "bound=20, or leave it out")),
+        "within": _within,
+        "top": _top,
+        "method": one_of("auto", "threshold", "laplace", "peel", "equal", "sample"),
+        "spend": spend,
+    },
+    "count_events": {
+        "by": by(*COUNTED),
+        "groups": _groups,
+        "top": _top,
+        "within": _within,
+        "bound": optional(real(1, 1 << 31, "bound=10, or leave it out")),
+        "method": one_of("auto", "gaussian", "laplace", "equal"),
+        "debias": flag,
+        "spend": spend,
+    },
+    "distribution": {
+        "by": by(*SHARED),
+        "groups": _groups,
+        "method": one_of("auto", "clip", "coarse-fine", "dense", "sparse", "gaussian", "laplace"),
+        "users": _public,
+        "samples": _public,
+        "spend": spend,
+    },
+    "profile": {"by": by(), "spend": spend},
+    "quantiles": {
+        "of": _column,
+        "at": at,
+        "bounds": bounds,
+        "step": optional(real("1e-300", 1 << 51, "step=1, or leave it out")),
+        "per_user": _per_user,
+        "method": one_of(
+            "auto", "hierarchy", "exponential", "sample", "sample-levels", "sample-search"
+        ),
+        "spend": spend,
+    },
+    "count_ranges": {
+        "of": _column,
+        "ranges": ranges,
+        "per_user": _per_user,
+        "method": one_of("auto", "hierarchy", "sample", "sample-levels"),
+        "spend": spend,
+    },
+    "frequencies": {
+        "by": by(),
+        "groups": _groups,
+        "at_most": optional(whole(1, 1 << 30, "a public whole number, or leave it out")),
+        "buckets": optional(whole(2, 1 << 30, "buckets=100_000, or leave it out")),
+        "bound": optional(whole(1, 1 << 12, "bound=4, or leave it out")),
+        "method": one_of("auto", "central", "laplace"),
+        "spend": spend,
+    },
+}
+
+
+def checked(verb: str, **given: Any) -> dict[str, Any]:
+    """The arguments of a verb in one form; what cannot be read is refused."""
+    return checked_by(VERBS[verb], given.items())
+
+
+def _callable(value: Any, name: str) -> Callable[[str], None]:
+    if not callable(value):
+        raise refused(name, "a function of one text", value, f"{name}=print, or leave it out")
+    return value
+
+
+RELEASE: dict[str, Check] = {
+    "fresh": flag,
+    "again": optional(text("again='3f9c', the first letters of a key, or leave it out")),
+    "key": optional(text("key='monday', or leave it out")),
+    "progress": _callable,
+}
+
+
+def checked_release(**given: Any) -> dict[str, Any]:
+    """The arguments of ``Plan.release`` in one form."""
+    return checked_by(RELEASE, given.items())

@@ -1,0 +1,106 @@
+"""Random command lines: most options as they should be, one or two that are not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from tests.odd.values import WORDS
+
+from headcount.cli.main import main
+
+OWN = {
+    "count-users": {"--by": "group", "--groups": "groups.txt", "--bound": "2", "--within": "0.2",
+                    "--top": "3", "--method": "auto"},
+    "count-events": {"--by": "group", "--groups": "groups.txt", "--bound": "2", "--within": "0.2",
+                     "--top": "3", "--method": "auto"},
+    "distribution": {"--by": "group", "--groups": "groups.txt", "--users": "100",
+                     "--samples": "5", "--method": "auto"},
+    "profile": {"--by": "group"},
+    "quantiles": {"--of": "x", "--low": "0", "--high": "50", "--at": "0.5", "--step": "1",
+                  "--per-user": "median", "--method": "auto"},
+    "count-ranges": {"--of": "x", "--range": "0:10", "--per-user": "median", "--method": "auto"},
+    "frequencies": {"--by": "group", "--groups": "groups.txt", "--bound": "2", "--at-most": "10",
+                    "--buckets": "100", "--method": "auto"},
+}  # fmt: skip
+NEEDED = {"--by", "--low", "--high", "--range"}
+COMMON = {
+    "--user": "user", "--epsilon": "1", "--spend": "1/1000000", "--delta": "1e-6",
+    "--budget": "1000", "--account": "web", "--where": "x > 3", "--delimiter": ",",
+    "--quote": '"', "--columns": "a,b", "--type": "x=text", "--memory": "1GB",
+    "--trusted-view": "ann: yes", "--key": "k", "--out": "rows.csv", "--plot": "p.html",
+}  # fmt: skip
+OTHERS = [
+    ["demo", "{}", "--users", "5", "--pages", "3"], ["demo", "d.parquet", "--users", "{}"],
+    ["ledger", "show", "--account", "{}"], ["ledger", "show", "--ledger", "{}"],
+    ["ledger", "statement", "{}"], ["ledger", "statement", "web", "--out", "{}"],
+    ["ledger", "export", "--out", "{}"], ["ledger", "verify", "--ledger", "{}"],
+    ["ledger", "open", "{}", "--epsilon", "{}"], ["ledger", "open", "new", "--rho", "{}"],
+    ["ledger", "open", "new", "--epsilon", "1", "--quota", "{}"],
+    ["ledger", "open", "new", "--epsilon", "1", "--delta", "{}", "--neighbours", "{}"],
+    ["ledger", "open", "new", "--epsilon", "1", "--covers", "{}"],
+    ["stream", "new", "{}", "--epsilon", "{}", "--buckets", "4"],
+    ["stream", "new", "s.state", "--epsilon", "{}", "--groups", "{}"],
+    ["stream", "new", "s.state", "--like", "{}"], ["stream", "describe", "{}"],
+    ["stream", "snapshot", "{}", "{}"], ["stream", "reseal", "{}"], ["stream", "merge", "{}", "{}"],
+    ["stream", "finish", "{}"], ["stream", "finish", "ok.state", "--out", "{}"],
+    ["stream", "finish", "ok.state", "--method", "{}", "--confidence", "{}"],
+    ["stream", "finish", "ok.state", "--events", "{}"], ["audit", "--mechanism", "{}"],
+    ["audit", "--passes", "{}", "--mechanism", "none"], ["{}"], ["--{}"], ["ledger", "{}"],
+]  # fmt: skip
+
+
+def some_command(chooser: random.Random) -> list[str]:
+    """A command line; it has an odd word, or an odd choice of options."""
+    if chooser.random() < 0.4:
+        parts = chooser.choice(OTHERS)
+        return [
+            part.replace("{}", chooser.choice(WORDS)) if "{}" in part else part for part in parts
+        ]
+    command = chooser.choice(list(OWN))
+    own = OWN[command]
+    options = {name: own[name] for name in own if name in NEEDED or chooser.random() < 0.25}
+    options["--user"] = "user"
+    options[chooser.choice(["--epsilon", "--spend"])] = "1/1000000"
+    if "--epsilon" in options:
+        options["--epsilon"] = "0.1"
+    for name in chooser.sample(list(COMMON), chooser.choice([0, 1, 2])):
+        options.setdefault(name, COMMON[name])
+    for name in chooser.sample(list(options), chooser.choice([0, 1, 1, 2])):
+        options[name] = chooser.choice(WORDS)
+    source = chooser.choice(["ok.parquet", "ok.parquet", "ok.parquet", chooser.choice(WORDS)])
+    # A shell hands over words; an equals sign keeps those that begin with a dash apart.
+    said = [command, source, *(f"{name}={value}" for name, value in options.items())]
+    said.append(f"--ledger={'l.db' if chooser.random() < 0.95 else chooser.choice(WORDS)}")
+    return said
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(arguments: list[str], folder: Path) -> Ended:
+    """Run a command in this process, as a shell would in that folder."""
+    out, err = io.StringIO(), io.StringIO()
+    code = 0
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", ["headcount", *arguments]),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return Ended(code, out.getvalue(), err.getvalue())

@@ -1,0 +1,133 @@
+"""Random calls from Python: most arguments as they should be, one or two that are not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.odd.values import odd
+
+import headcount as hc
+
+METHODS = {
+    "count_users": ["auto", "threshold", "laplace", "peel", "equal", "sample"],
+    "count_events": ["auto", "gaussian", "laplace", "equal"],
+    "distribution": ["auto", "clip", "coarse-fine", "dense", "sparse", "gaussian", "laplace"],
+    "quantiles": ["auto", "hierarchy", "exponential", "sample", "sample-levels", "sample-search"],
+    "count_ranges": ["auto", "hierarchy", "sample", "sample-levels"],
+    "frequencies": ["auto", "central", "laplace"],
+}
+GOOD: dict[str, list[Any]] = {
+    "by": ["group", ["group"], ["group", hc.bins("x", 10)], hc.bins("x", "0.5")],
+    "groups": [None, None, ["g1", "g2"], ["g1", "nobody"]],
+    "bound": [None, None, 1, 3],
+    "within": [None, None, 0.1, 0.4],
+    "top": [None, None, 1, 3],
+    "debias": [False],
+    "users": [None, 100],
+    "samples": [None, 5],
+    "of": ["x", "f", None],
+    "at": [0.5, [0.1, 0.9]],
+    "bounds": [(0, 50), (0.5, 3.25)],
+    "step": [None, 1],
+    "per_user": ["median", "mean", "sum", "min", "max", "sampled"],
+    "ranges": [[0, 10, 100], [(0, 10), (5, None)]],
+    "at_most": [None, 10],
+    "buckets": [None, 100],
+}
+ARGUMENTS = {
+    "count_users": ["by", "groups", "bound", "within", "top", "method", "spend"],
+    "count_events": ["by", "groups", "top", "within", "bound", "method", "debias", "spend"],
+    "distribution": ["by", "groups", "method", "users", "samples", "spend"],
+    "profile": ["by", "spend"],
+    "quantiles": ["of", "at", "bounds", "step", "per_user", "method", "spend"],
+    "count_ranges": ["of", "ranges", "per_user", "method", "spend"],
+    "frequencies": ["by", "groups", "at_most", "buckets", "bound", "method", "spend"],
+}
+SPENDS = [hc.Budget(rho=1, delta="1e-7"), hc.Budget(epsilon=1, delta="1e-7"), "1/1000000"]
+
+
+def is_slow(arguments: dict[str, Any]) -> bool:
+    """Whether its plan takes minutes: a sample at a spend far from any that makes sense."""
+    method, spend = arguments.get("method"), arguments.get("spend")
+    sampled = isinstance(method, str) and "sample" in method
+    return sampled and isinstance(spend, hc.Budget) and spend not in SPENDS
+
+
+def some_verb(chooser: random.Random) -> tuple[str, dict[str, Any]]:
+    """A verb and its arguments."""
+    verb = chooser.choice(list(ARGUMENTS))
+    wrong = set(
+        chooser.sample(ARGUMENTS[verb], min(len(ARGUMENTS[verb]), chooser.choice([0, 1, 1, 2])))
+    )
+    arguments = {}
+    for name in ARGUMENTS[verb]:
+        if name in wrong:
+            arguments[name] = odd(chooser)
+        elif name == "method":
+            arguments[name] = chooser.choice(["auto", "auto", chooser.choice(METHODS[verb])])
+        elif name == "spend":
+            arguments[name] = chooser.choice(SPENDS)
+        else:
+            arguments[name] = chooser.choice(GOOD[name])
+    return verb, arguments
+
+
+def some_opening(chooser: random.Random, table: Any, ledger: Any) -> Callable[[], Any]:
+    """A way to open a table, with one or two arguments that make no sense."""
+    said: dict[str, Any] = {
+        "user": "user", "budget": hc.Budget(rho=10), "ledger": ledger, "account": "web",
+        "where": None, "neighbours": "add-remove", "csv": None, "types": None, "memory": None,
+        "trusted_view": None,
+    }  # fmt: skip
+    source = odd(chooser) if chooser.random() < 0.2 else table
+    for name in chooser.sample([name for name in said if name != "ledger"], chooser.choice([1, 2])):
+        said[name] = odd(chooser)
+    if chooser.random() < 0.1:
+        said["ledger"] = odd(chooser)
+    if isinstance(said["ledger"], str | Path):
+        said["ledger"] = ledger  # a ledger of its own would be a file beside the tests
+    return lambda: hc.open(source, **said)
+
+
+def some_word(chooser: random.Random) -> Callable[[], Any]:
+    """One of the small things: a budget, a cut, a dialect, a public table."""
+    name = chooser.choice(["epsilon", "rho"])
+    first, second, third = odd(chooser), odd(chooser), odd(chooser)
+    return chooser.choice(
+        [
+            lambda: hc.Budget(**{name: first}, delta=second),
+            lambda: hc.Budget(**{name: first}),
+            lambda: hc.Budget(epsilon=first, rho=second, delta=third),
+            lambda: hc.truncate(first, second),
+            lambda: hc.truncate("time", second),
+            lambda: hc.bins("x", second),
+            lambda: hc.bins(first, second),
+            lambda: hc.Csv(delimiter=first, quote=second),
+            lambda: hc.Csv(header=first, columns=second),
+            lambda: hc.public(first),
+        ]
+    )
+
+
+def some_ledger_call(chooser: random.Random, ledger: Any) -> Callable[[], Any]:
+    """A question to the ledger, or an account with something odd about it."""
+    first, second = odd(chooser), odd(chooser)
+    return chooser.choice(
+        [
+            lambda: ledger.account(first),
+            lambda: ledger.entries(first, second),
+            lambda: ledger.entries("web", first),
+            lambda: ledger.quotas(first),
+            lambda: ledger.covering(first),
+            lambda: ledger.covered_by(first),
+            lambda: ledger.stored_result(first),
+            lambda: ledger.open_account("web", first),
+            lambda: ledger.open_account("web", None, first),
+            lambda: ledger.open_account("web", None, covers=first),
+            lambda: ledger.set_quota("nobody", first, second),
+            lambda: ledger.set_quota(first, "ann", second),
+        ]
+    )
