@@ -37,7 +37,7 @@ Delta = Annotated[str, typer.Option(help="The delta of the account when it is op
 AccountBudget = Annotated[
     str | None,
     typer.Option(
-        help="The account's epsilon when it is opened; by default what this release spends."
+        help="All that may ever be spent, as epsilon; needed once, when the account is new."
     ),
 ]
 LedgerPlace = Annotated[str | None, typer.Option(help="The ledger: a file or a Postgres address.")]
