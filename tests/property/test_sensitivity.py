@@ -93,7 +93,9 @@ class Compiled:
     def __init__(self, table: UserTable, make: Make) -> None:
         self.tally = Tally(make(table))
         self.connection = table.engine.connection
-        self.query = self.connection.compile(self.tally.query())
+        # Held, because the public tables that it names go with it.
+        self.expr = self.tally.query()
+        self.query = table.engine.compiled(self.expr)  # type: ignore[attr-defined]
 
     def totals(self, given_rows: list[tuple[Any, Any]]) -> dict[Any, int]:
         own = pa.Table.from_arrays(

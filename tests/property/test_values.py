@@ -44,7 +44,9 @@ class Compiled:
     ) -> None:
         users = placed(table, of, per_user, cells, KEY)
         self.connection = table.engine.connection
-        self.query = self.connection.compile(users.group_by(CELL).agg(n=users.count()))
+        # Held, because the public tables that it names go with it.
+        self.expr = users.group_by(CELL).agg(n=users.count())
+        self.query = table.engine.compiled(self.expr)  # type: ignore[attr-defined]
         self.cells, self.of, self.per_user = cells, of, per_user
 
     def counts(self, given_rows: list[Row]) -> np.ndarray:

@@ -127,6 +127,7 @@ def run(*arguments: str) -> str:
 def test_the_commands_open_show_file_check_and_export(tmp_path: Path) -> None:
     where = ("--ledger", str(tmp_path / "l.db"))
     data = tmp_path / "events.parquet"
+    data.write_bytes(b"")
     assert "epsilon 0 of 2" in run(
         "open", "web", "--epsilon", "2", "--quota", "ann=0.5", "--covers", str(data), *where
     )
@@ -141,7 +142,14 @@ def test_the_commands_open_show_file_check_and_export(tmp_path: Path) -> None:
     run("statement", "web", "--out", str(tmp_path / "s.html"), *where)
     assert (tmp_path / "s.html").read_text().startswith("<!doctype html>")
     lines = [json.loads(line) for line in run("export", *where).splitlines()]
-    assert [line["kind"] for line in lines] == ["open-account", "cover", "quota", "quota", "charge"]
+    assert [line["kind"] for line in lines] == [
+        "open-account",
+        "cover",
+        "cover",
+        "quota",
+        "quota",
+        "charge",
+    ]
     for line in lines:
         assert line["hash"] == hash_of([line[name] for name in HASHED])
 

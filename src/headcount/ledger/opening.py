@@ -119,9 +119,17 @@ def taken(source: str, account: str) -> str:
     )
 
 
+def check_new(account: Account, sources: Sequence[str]) -> None:
+    """Refuse what the first charge would refuse to open, before anybody plans with it."""
+    for name in (account.name, *sources):
+        _refuse_login(name)
+    limit_units(account.limit, "The budget")
+
+
 def _refuse_login(name: str) -> None:
     """Names are printed, and a ledger never forgets."""
-    if holds_login(name):
+    # The path in a record of an inode stands beside it by itself.
+    if not name.startswith("inode:") and holds_login(name):
         raise UsageError(
             "The name of an account or of its source looks like an address with a user name or a "
             "password in it. It is not repeated here and was not written down. Name the account: "

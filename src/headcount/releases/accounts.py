@@ -11,7 +11,7 @@ from headcount.accounting.convert import zcdp_of
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger.account import Account, Opening
 from headcount.ledger.mounts import file_system
-from headcount.ledger.opening import check_same, taken
+from headcount.ledger.opening import check_new, check_same, taken
 from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
 from headcount.tables.identity import Identity
@@ -111,6 +111,7 @@ def opening_of(
             "be an account, check the ledger's place. Nothing was charged."
         )
     new = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
+    check_new(new, identity.covers)
     return Opening(new, budget, identity.covers)
 
 

@@ -157,14 +157,18 @@ class DuckDBEngine:
         with self._turn:
             check_expression(expr, user, check_leaf, trusted=trusted)
 
-    def _run(self, expr: Any, before: str = "") -> Any:
+    def compiled(self, expr: Any) -> str:
+        """The query, once the tables that it names are on this session's connection."""
         here = self._here()
         for name, table in self._relations.named_in(expr).items():
             if name not in here.shown:
                 here.connection.register(name, table)
                 here.shown.add(name)
         with self._turn:
-            query = f"{before}{self.connection.compile(expr)}"
+            return str(self.connection.compile(expr))
+
+    def _run(self, expr: Any, before: str = "") -> Any:
+        query, here = before + self.compiled(expr), self._here()
         try:
             return here.connection.execute(query)
         except Exception:
