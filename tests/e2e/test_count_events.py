@@ -159,7 +159,7 @@ def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(
         app,
         ["count-events", str(tmp_path / "events.parquet"), "--user", "user", "--by", "page",
-         "--groups", str(tmp_path / "pages.txt"), "--top", "5", "--epsilon", "2",
+         "--groups", str(tmp_path / "pages.txt"), "--top", "5", "--epsilon", "2", "--budget", "2",
          "--out", str(tmp_path / "out.parquet")],
     )  # fmt: skip
     assert result.exit_code == 0, result.output

@@ -121,7 +121,7 @@ def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(plays(2_000), tmp_path / "plays.parquet")
     source, drawn = str(tmp_path / "plays.parquet"), tmp_path / "plays.svg"
     command = ["distribution", source, "--user", "user", "--by", "genre", "--plot", str(drawn)]
-    ran = CliRunner().invoke(app, [*command, "--users", "2000", "--epsilon", "1"])
+    ran = CliRunner().invoke(app, [*command, "--users", "2000", "--epsilon", "1", "--budget", "1"])
     assert ran.exit_code == 0, ran.output
     assert "rock" in ran.output
     assert "other groups" in drawn.read_text(encoding="utf-8")

@@ -39,7 +39,8 @@ def test_five_commands_take_a_new_user_to_a_first_count(wheel: Path, tmp_path: P
         "PATH": f"{tmp_path / 'venv' / 'bin'}:/usr/bin:/bin",
         "PIP_CONSTRAINT": str(tmp_path / "pins.txt"),
         "HOME": str(tmp_path),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
+        # Home is a temporary folder here, where no ledger begins by itself.
+        "HEADCOUNT_LEDGER": str(tmp_path / "ledger.db"),
         "COLUMNS": "120",
     }
     printed = ""

@@ -62,7 +62,7 @@ def test_a_new_release_tosses_new_coins(events: pa.Table, tmp_path: Path) -> Non
     counts = set()
     for _ in range(4):
         plan = data.count_users(by="page", method="sample", bound=1, spend=hc.Budget(epsilon="0.2"))
-        counts.add(tuple(plan.release().to_arrow().column("count").to_pylist()))
+        counts.add(tuple(plan.release(fresh=True).to_arrow().column("count").to_pylist()))
     assert len(counts) > 1
 
 
@@ -94,7 +94,7 @@ def test_on_the_command_line(events: pa.Table, tmp_path: Path, headcount_command
     done = subprocess.run(
         [headcount_command, "count-users", str(path), "--user", "user_id", "--by", "page",
          "--method", "sample", "--bound", "1", "--ledger", str(tmp_path / "ledger.db"),
-         "--epsilon", "1"],
+         "--epsilon", "1", "--budget", "1"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "secret random sample" in done.stdout

@@ -129,7 +129,7 @@ def test_top_of_a_bounded_count_is_a_choice_among_noisy_rows(
     whole = data.count_users(by="page", bound=5, top=7, spend=hc.Budget(rho=5)).release()
     assert len(whole) == 7
     pages = sorted(truth_of(demo_file))[:20]
-    assert len(data.count_users(by="page", groups=pages, top=3, spend="1").release()) == 3
+    assert len(data.count_users(by="page", groups=pages, top=3, spend="1/4").release()) == 3
 
 
 def test_listed_groups_can_have_a_target(demo_file: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_every_stage_is_told(demo_file: Path, tmp_path: Path) -> None:
         "measuring, first round",
         "measuring, second round",
         "measuring what clipping left out",
-        "storing the result",
+        "the result is stored",
     ]
 
 
