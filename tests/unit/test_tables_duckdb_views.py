@@ -56,11 +56,12 @@ MERGED: dict[str, tuple[str, str, list[str]]] = {
     "second of a name": ("user_1", "v", [V + 'select *, lower("user") as "user" from events']),
     "field": ("user", "v", [V + "select s.* from (select {'user': lower(page)} as s from events)"]),
     "second branch": (
-        "user", "v", [V + 'select "user", page from events union all ' + LOWERED + "more"],
+        "user", "v",
+        [V + 'select "user", page from events union all select lower("user"), page from more'],
     ),
     "branch beneath a star": (
         "user", "v",
-        ["create view w as " + LOWERED + "more",
+        ['create view w as select lower("user") as x, page from more',
          V + 'select "user", page from events union all select * from w'],
     ),
     "by name": (
