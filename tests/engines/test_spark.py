@@ -64,7 +64,7 @@ def test_a_failing_cell_is_not_logged(
     session = spark_cluster.session
     heard: list[logging.LogRecord] = []
     handler = logging.Handler()
-    handler.emit = heard.append  # type: ignore[method-assign]
+    handler.emit = heard.append  # type: ignore[assignment, method-assign]
     loggers = [
         PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
     ]
