@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import ibis
 import psycopg
 import pytest
@@ -29,6 +32,86 @@ def test_text_that_folds_case_cannot_name_users_or_groups(
     assert table.columns["word"] is Kind.TEXT
     with pytest.raises(SchemaError, match="treats different texts as equal"):
         bound(table, "who", Bounds(5, 5), key=key)
+
+
+@pytest.mark.parametrize("name", ['"fold,er"', '"fold""er"', '"a.fold"', '"Fold"'])
+def test_collations_are_told_by_their_numbers(name: str, postgres_address: str) -> None:
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute(
+            f"create collation {name} (provider=icu, locale='und-u-ks-level2', deterministic=false)"
+        )
+        connection.execute("drop table if exists oddly_folded")
+        connection.execute(
+            f'create table oddly_folded (who text collate {name}, own text collate "C", word text)'
+        )
+    address = f"{postgres_address}?table=oddly_folded"
+    with pytest.raises(SchemaError, match="treats different texts as equal"):
+        open_table(address, user="who")
+    assert open_table(address, user="own").columns["word"] is Kind.TEXT
+
+
+WITHIN = "with base as (select min(who) as who, max(page) as page from law.base group by page) "
+FINE = [
+    "select * from law.base",
+    "select who, page from law.base where n > 3 order by page",
+    "select b.who, upper(b.page) as page, trim(b.page) as short from law.base b",
+    "select who, substring(page from 1 for 2) as page, extract(year from at) as y from law.base",
+    "select who, n::text as page from law.base",
+    "select who, page from law.base union all select who, page from law.more",
+    "select page, id::text as who from law.base",
+]
+REFUSED = {
+    "select who, page from (select lower(who), page from law.base) t(who, page)": "one value",
+    "select who, page from law.base union all select lower(who), page from law.more": "one value",
+    "select user as who, page from law.base": "one value",
+    "select lowered as who, page from law.base": "generated column",
+    "select * from law.base union all select * from law.more limit 2": "each time it is read",
+    WITHIN + "select * from base union all select * from base": "WITH",
+    "select who, ctid::text as page from law.base": "column ctid",
+    "select who, page + page as page from law.base": "operator",
+    "select who, page from (select who, law.upper(page) as page from law.base) q": "function",
+    "select who, page from law.calling": "function",
+}
+
+
+@pytest.fixture(scope="module")
+def law(postgres_address: str) -> Iterator[psycopg.Connection[Any]]:
+    columns = 'who text, page text, n int, id int, at timestamp, "user" text'
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        for statement in (
+            "create schema law",
+            f"create table law.base ({columns}, "
+            "lowered text generated always as (lower(who)) stored)",
+            f"create table law.more ({columns}, lowered text)",
+            "create function law.upper(text) returns text language sql "
+            "as 'select max(who) from law.base'",
+            "create function law.plus(text, text) returns text language sql "
+            "as 'select max(who) from law.base'",
+            "create operator + (leftarg=text, rightarg=text, function=law.plus)",
+            "create view law.calling as select who, law.upper(page) as page from law.base",
+        ):
+            connection.execute(statement)
+        yield connection
+        connection.execute("drop operator + (text, text) cascade")
+
+
+@pytest.mark.parametrize("query", [*FINE, *REFUSED])
+def test_views_are_looked_into(query: str, law: Any, postgres_address: str) -> None:
+    law.execute("drop view if exists law.v")
+    law.execute(f"create view law.v as {query}")
+    address = f"{postgres_address}?table=law.v"
+    if query in FINE:
+        open_table(address, user="who")
+    else:
+        with pytest.raises(UsageError, match=REFUSED[query]):
+            open_table(address, user="who")
+
+
+def test_a_generated_column_cannot_name_users(law: Any, postgres_address: str) -> None:
+    address = f"{postgres_address}?table=law.base"
+    with pytest.raises(UsageError, match="generated column"):
+        open_table(address, user="lowered")
+    open_table(address, user="who")
 
 
 def test_an_ibis_table_is_read_through_a_connection_of_our_own(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
 from headcount.tables.duckdb_identity import identity_of
-from headcount.tables.duckdb_schema import collated, cursor_of, view_text
+from headcount.tables.duckdb_schema import collated, cursor_of
+from headcount.tables.duckdb_views import DuckDBRelations
 from headcount.tables.engine import (
     MAX_TEXT_BYTES,
     builtin,
@@ -29,7 +30,6 @@ from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.parquet_files import ParquetFiles
 from headcount.tables.scratch import Scratch
 from headcount.tables.sessions import Current, Relations, lock_of
-from headcount.tables.view_sql import check_view
 from headcount.tables.views import check_expression
 
 if TYPE_CHECKING:
@@ -142,20 +142,9 @@ class DuckDBEngine:
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse what mixes users, in the expression and in the views that it reads."""
-
-        def text_of(table: Any) -> str | None:
-            return view_text(
-                self.connection, table.name, ".".join(filter(None, (table.catalog, table.db)))
-            )
-
-        def check_leaf(op: Any, column: str | None) -> None:
-            if type(op).__name__ == "DatabaseTable":
-                text = view_text(self.connection, op.name, op.namespace.database)
-                if text is not None:
-                    check_view(text, "duckdb", column, text_of, trusted=trusted)
-
         with self._turn:
-            check_expression(expr, user, check_leaf, trusted=trusted)
+            relations = DuckDBRelations(self.connection, trusted=trusted)
+            check_expression(expr, user, relations.check_leaf, trusted=trusted)
 
     def compiled(self, expr: Any) -> str:
         """The query, once the tables that it names are on this session's connection."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from headcount.tables.duckdb_schema import view_text
+from headcount.tables.duckdb_views import named_relations
 from headcount.tables.identity import FilePart, Identity
 from headcount.tables.public import private_leaves
 from headcount.tables.view_tables import base_tables
@@ -17,25 +17,29 @@ def identity_of(connection: Any, expr: Any) -> Identity:
     """The tables of an expression, and those that its views read, in the files that hold them."""
     files: list[FilePart] = []
     for leaf in private_leaves(expr):
-        name = (leaf.namespace.catalog, leaf.namespace.database, leaf.name)
-        files += _within(connection, tuple(part for part in name if part))
+        name = (leaf.namespace.catalog or "", leaf.namespace.database or "", leaf.name)
+        files += _within(connection, name)
     return Identity(files=tuple(dict.fromkeys(files)))
 
 
 def _within(connection: Any, name: tuple[str, ...]) -> Iterator[FilePart]:
+    def texts_of(table: Any) -> list[str]:
+        return _texts(connection, (table.catalog, table.db, table.name))
+
     yield from _place(connection, name)
-    text = view_text(connection, name[-1], ".".join(name[:-1]))
-    if not text:
-        return
+    for text in _texts(connection, name):
+        for below in base_tables(text, "duckdb", texts_of):
+            if below[0]:
+                yield from _place(connection, below)
+            else:
+                yield from (FilePart(os.path.realpath(path)) for path in glob.glob(below[-1]))
 
-    def text_of(table: Any) -> str | None:
-        return view_text(connection, table.name, ".".join(filter(None, (table.catalog, table.db))))
 
-    for below in base_tables(text, "duckdb", text_of):
-        if below[0]:
-            yield from _place(connection, below)
-        else:
-            yield from (FilePart(os.path.realpath(path)) for path in glob.glob(below[-1]))
+def _texts(connection: Any, name: tuple[str, ...]) -> list[str]:
+    """The texts of all views that a name could mean."""
+    catalog, schema, table = ("", "", *name)[-3:]
+    found = named_relations(connection, table, schema, catalog)
+    return [each.sql for each in found if each.is_view and each.sql]
 
 
 def _place(connection: Any, name: tuple[str, ...]) -> Iterator[FilePart]:

@@ -59,20 +59,6 @@ def seen_by_cursors(connection: Any, expr: Any) -> bool:
     return not any(leaf.name.lower() in temporary for leaf in leaves)
 
 
-def view_text(connection: Any, table: str, schema: str | None) -> str | None:
-    """The query of a view, None for a table, and an empty text for what is neither."""
-    last = (schema or "").rpartition(".")[2]
-    for kind, column in (("view", "sql"), ("table", "null")):
-        found = connection.con.execute(
-            f"select {column} from duckdb_{kind}s() where lower({kind}_name) = lower(?) "  # noqa: S608
-            "and (? = '' or lower(schema_name) = lower(?)) order by temporary desc",
-            [table, last, last],
-        ).fetchone()
-        if found is not None:
-            return None if kind == "table" else found[0] or ""
-    return ""
-
-
 def table_on(
     connection: Any, name: str, types: Mapping[str, str], schema: str | None = None
 ) -> tuple[Any, tuple[str, ...]]:

@@ -31,10 +31,9 @@ from headcount.tables.postgres_schema import (
     check_temporary,
     quoted,
     types_of,
-    view_text,
 )
+from headcount.tables.postgres_views import PostgresRelations
 from headcount.tables.sessions import Current, Relations, lock_of
-from headcount.tables.view_sql import check_view
 from headcount.tables.views import check_expression
 
 if TYPE_CHECKING:
@@ -129,27 +128,23 @@ class PostgresEngine:
                 for name in known
             }
             texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
-            collations = ", ".join(
-                f"pg_collation_for((select {quoted(name)} from ({query}) as q limit 0))"  # noqa: S608
+            folds = ", ".join(
+                "(select not collisdeterministic from pg_collation where oid = pg_collation_for("  # noqa: S608
+                f"(select {quoted(name)} from ({query}) as q limit 0))::regcollation)"
                 for name in texts
             )
             with self._here().connection.cursor() as cursor:
                 cursor.execute(f"select * from ({query}) as q limit 0")  # noqa: S608
                 cursor.fetchall()
-                used = self._row(cursor, f"select {collations}") if texts else ()
-                folding = self._row(
-                    cursor,
-                    "select coalesce(string_agg(collname, ','), '') from pg_collation "
-                    "where not collisdeterministic",
-                )[0].split(",")
+                folding = self._row(cursor, f"select {folds}") if texts else ()
         except Exception:
             raise UsageError(
                 "The table cannot be read through a new connection to the PostgreSQL server: "
                 "temporary tables and tables of an open transaction are not visible there. "
                 "Nothing was read and nothing was charged."
             ) from None
-        for name, collation in zip(texts, used, strict=True):
-            if collation is not None and collation.split(".")[-1].strip('"') in folding:
+        for name, is_folding in zip(texts, folding, strict=True):
+            if is_folding:
                 kinds[name] = Kind.FOLDED_TEXT
         return kinds
 
@@ -161,17 +156,8 @@ class PostgresEngine:
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse what mixes users, in the expression and in the views that it reads."""
-
-        def text_of(table: Any) -> str | None:
-            return view_text(self.connection, table.name, table.db or None)
-
-        def check_leaf(op: Any, column: str | None) -> None:
-            if type(op).__name__ == "DatabaseTable":
-                text = view_text(self.connection, op.name, op.namespace.database)
-                if text is not None:
-                    check_view(text, "postgres", column, text_of, trusted=trusted)
-
-        check_expression(expr, user, check_leaf, trusted=trusted)
+        relations = PostgresRelations(self.connection, trusted=trusted)
+        check_expression(expr, user, relations.check_leaf, trusted=trusted)
 
     @staticmethod
     def _row(cursor: Any, query: str) -> Any:

@@ -1,4 +1,4 @@
-"""What PostgreSQL says of a query's columns, and of the view behind a table's name."""
+"""What PostgreSQL says of a query's columns and of what it can store."""
 
 from __future__ import annotations
 
@@ -87,20 +87,6 @@ def table_on(connection: Any, name: str, schema: str | None) -> tuple[Any, tuple
     if enums:
         table = table.mutate(**{name: cast_always(table[name], "string") for name in enums})
     return table, tuple(column for column in types if column not in known)
-
-
-def view_text(connection: Any, name: str, schema: str | None) -> str | None:
-    """The query of a view, or None for a table."""
-    place = f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name)
-    with connection.con.cursor() as cursor:
-        cursor.execute(
-            "select case when relkind in ('v', 'm') then pg_get_viewdef(oid, true) "
-            "when relkind in ('r', 'p', 'f') then null else '' end "
-            "from pg_class where oid = to_regclass(%s)",
-            [place],
-        )
-        found = cursor.fetchone()
-    return "" if found is None else found[0]
 
 
 def check_temporary(connection: Any) -> None:

@@ -22,6 +22,7 @@ from headcount.tables.engine import (
 from headcount.tables.identity import FilePart, Identity, hashed
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.sessions import lock_of
+from headcount.tables.spark_log import quiet
 from headcount.tables.spark_plan import check_plan
 from headcount.tables.views import check_expression
 
@@ -48,7 +49,8 @@ class SparkEngine:
         with self._turn:
             self.connection._register_in_memory_tables(expr)
             query = str(self.connection.compile(expr))
-        return self.spark.sql(query)
+        with quiet():
+            return self.spark.sql(query)
 
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds; Ibis does not tell Spark's two kinds of time apart."""
@@ -95,7 +97,8 @@ class SparkEngine:
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query and collect it as Arrow; ``toArrow`` keeps the order of the query."""
         with withheld():
-            table = self._query(expr).toArrow()
+            with quiet():
+                table = self._query(expr).toArrow()
             yield from cast_batches(iter(table.to_batches()), schema)
 
     def relation(self, table: pa.Table) -> Any:
@@ -107,7 +110,8 @@ class SparkEngine:
 
     def keep(self, expr: Any, name: str) -> None:
         """A cached view: partitions that are lost are computed again."""
-        self._query(expr).cache().createOrReplaceTempView(name)
+        with quiet():
+            self._query(expr).cache().createOrReplaceTempView(name)
 
     def drop(self, name: str) -> None:
         """Forget it."""

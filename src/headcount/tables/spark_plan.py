@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headcount.tables.public import SPARK_PREFIX
-from headcount.tables.views import KEEPS_LEFT_ROWS, fleeting, merges_users, mixes_users
+from headcount.tables.views import KEEPS_LEFT_ROWS, PUBLIC, fleeting, merges_users, mixes_users
 
 ROW_BY_ROW = (
     "Project",
@@ -55,7 +55,9 @@ def check_plan(plan: Any, user: str | None, *, trusted: bool) -> None:
     walk = _Walk(trusted)
     walk.node(plan)
     named = [column for column in _items(plan.output()) if column.name() == user]
-    if user is not None and not trusted and len(named) == 1:
+    if user is not None and not trusted:
+        if len(named) != 1:
+            raise merges_users(user, "something else than a column of the frame")
         walk.user_column(plan, int(named[0].exprId().id()), user)
 
 
@@ -106,6 +108,8 @@ class _Walk:
 
     def user_column(self, plan: Any, number: int, user: str) -> None:
         """The user column must be a column of the table that the frame is made of, or its text."""
+        if _is_public(plan):
+            raise merges_users(user, PUBLIC)
         children = list(_items(plan.children()))
         if plan.nodeName() == "Union":
             place = _numbers(plan).index(number)
@@ -116,9 +120,11 @@ class _Walk:
             for value in _items(plan.projectList()):
                 if value.exprId().id() == number and value.getClass().getSimpleName() == "Alias":
                     number = _source(value.child(), user)
-        for child in children:
-            if number in _numbers(child):
-                self.user_column(child, number, user)
+        within = [child for child in children if number in _numbers(child)]
+        if children and not within:
+            raise merges_users(user, f"the operation {plan.nodeName()!r}")
+        for child in within:
+            self.user_column(child, number, user)
 
 
 def _source(value: Any, user: str) -> int:

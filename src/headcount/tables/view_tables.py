@@ -9,11 +9,11 @@ MAX_VIEWS = 1_000
 
 
 def base_tables(
-    text: str, dialect: str, text_of: Callable[[Any], str | None]
+    text: str, dialect: str, texts_of: Callable[[Any], list[str]]
 ) -> Iterator[tuple[str, ...]]:
     """The parts of each name, and for a function that reads files the name and its first text.
 
-    text_of:  the text of a view, None for a table
+    texts_of:  the texts of the views that a name could mean, none for a table
     """
     import sqlglot
     from sqlglot import exp
@@ -34,10 +34,9 @@ def base_tables(
             if not isinstance(table.this, exp.Identifier):
                 yield from _texts(table.this)
                 continue
-            below = text_of(table)
-            if below:
-                waiting.append(below)
-            else:
+            below = texts_of(table)
+            waiting += below
+            if not below:
                 yield tuple(part for part in (table.catalog, table.db, table.name) if part)
 
 

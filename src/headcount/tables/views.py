@@ -34,6 +34,7 @@ ROW_BY_ROW = (
 )
 LEAVES = ("DatabaseTable", "InMemoryTable")
 FLEETING = ("Limit", "Sample", "Impure")
+PUBLIC = "a table that hc.public(...) declares to hold nothing of any user"
 KEEPS_LEFT_ROWS = ("inner", "left", "semi", "anti", "cross", "any_inner", "any_left")
 
 
@@ -85,6 +86,8 @@ class _Walk:
 
         name = type(op).__name__
         if is_declared(op):
+            if user is not None and not self.trusted:
+                raise merges_users(user, PUBLIC)
             return
         if name in LEAVES:
             self.check_leaf(op, user)
@@ -107,6 +110,8 @@ class _Walk:
 
     def join(self, op: Any, user: str | None) -> None:
         """Rows of one table, each with what public tables say of it."""
+        import ibis.expr.operations as ops
+
         self.values(op)
         tables = [op.first, *(link.table for link in op.rest)]
         private = [table for table in tables if not self.is_public(table)]
@@ -118,9 +123,13 @@ class _Walk:
                 if link.how not in kept:
                     raise mixes_users(f"a {link.how} join")
         source = self.source_of(op, user)
+        owner = None
+        if source is not None:
+            owner = next(node.rel for node in op.values[user].find(ops.Field))
+            if owner not in private and not self.trusted:
+                raise merges_users(str(user), PUBLIC)
         for table in private:
-            has_user = source is not None and op.values[user].rel == table
-            self.relation(table, source if has_user else None)
+            self.relation(table, source if table == owner else None)
 
     def is_public(self, op: Any) -> bool:
         """Whether everything that a relation is made of is public."""
@@ -143,7 +152,7 @@ class _Walk:
                 if self.is_public(node.rel):
                     continue
                 self.relation(node.rel, None)
-            mixed = ops.Reduction | ops.Analytic | ops.WindowFunction | ops.Subquery
+            mixed = ops.Reduction | ops.Analytic | ops.WindowFunction | ops.Subquery | ops.RowID
             if isinstance(node, mixed) and not self.trusted:
                 raise mixes_users(_said(type(node).__name__))
 
@@ -157,6 +166,10 @@ class _Walk:
         filled = getattr(op, "replacements", ())
         if filled != () and (not isinstance(filled, Mapping) or user in filled):
             raise merges_users(user, "filling missing values")
+        if isinstance(op, ops.TableUnnest) and user in (op.column_name, op.offset):
+            if not self.trusted:
+                raise merges_users(user, _said("TableUnnest"))
+            return None
         if value is None:
             return user
         while isinstance(value, ops.Cast) and _keeps_apart(value.arg.dtype, value.to):
