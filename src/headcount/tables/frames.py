@@ -95,7 +95,9 @@ def pandas_column(column: Any) -> pa.Array:
         numbers = pa.array(column.cat.codes.to_numpy())
         texts = pandas_column(pd.Series(kind.categories))
         return pa.DictionaryArray.from_arrays(numbers, texts, safe=False)
-    if kind == object or (isinstance(kind, pd.StringDtype) and kind.storage == "python"):
+    if pd.api.types.is_object_dtype(kind) or (
+        isinstance(kind, pd.StringDtype) and kind.storage == "python"
+    ):
         return _objects(column.astype(object))
     if isinstance(kind, pd.api.extensions.ExtensionDtype) and not hasattr(
         column.array, "__arrow_array__"

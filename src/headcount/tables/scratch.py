@@ -47,7 +47,7 @@ def _root() -> Path:
     root = place.absolute() / f"headcount-{os.getuid()}"
     if any(mark in str(root) for mark in (*MARKS, "=")):
         raise UsageError(
-            f"{str(place)!r} cannot hold temporary files: a name with = or with one of {MARKS} says "
+            f"{str(place)!r} cannot hold temporary files: a name with = or one of {MARKS} says "
             f"something about files. Set {PLACE} to a folder with another name. Nothing was read "
             "and nothing was charged."
         )

@@ -114,6 +114,7 @@ def _where(condition: Any, values: Any) -> Any:
 
 
 def sound_text(array: pa.Array) -> pa.Array:
+    """Texts, those that are not UTF-8 missing."""
     import pyarrow as pa
     from pyarrow import types
 
