@@ -247,7 +247,9 @@ def test_d9_given_groups_and_every_screenful(
         assert not acting(said)
         for text in given:
             shown = label(unicodedata.normalize("NFC", text)).rstrip()
-            assert re.search(rf"^{re.escape(shown)} +[34][0-9][0-9] ", said, re.MULTILINE), repr(text)
+            assert re.search(rf"^{re.escape(shown)} +[34][0-9][0-9] ", said, re.MULTILINE), repr(
+                text
+            )
 
 
 @pytest.mark.parametrize("text", ODD)

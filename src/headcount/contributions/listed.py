@@ -127,7 +127,7 @@ def _normal(value: Any, by: GroupBy, kind: Kind) -> Any:
             value = READERS[kind](value)
         if kind is Kind.TEXT and isinstance(value, str):
             value.encode()
-            return unicodedata.normalize("NFC", value)
+            return value if "\0" in value else unicodedata.normalize("NFC", value)
         if kind is Kind.BOOLEAN and isinstance(value, bool):
             return value
         if kind is Kind.INTEGER and not isinstance(value, bool):

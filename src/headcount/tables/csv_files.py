@@ -6,14 +6,15 @@ reads as text: see docs/decisions/csv.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from headcount.errors import UsageError
 from headcount.screens import quoted
 from headcount.tables.csv import NOTHING, Csv
-from headcount.tables.csv_lines import first_line, open_lines
+from headcount.tables.csv_lines import check_readable, first_line, open_lines
 
+T = TypeVar("T")
 BLOCK_BYTES = 8 << 20
 """Longer than the longest line, so that no line lies in three blocks."""
 
@@ -24,8 +25,14 @@ def csv_columns(paths: Sequence[str], csv: Csv, pattern: str) -> tuple[str, ...]
     No message repeats a first line: where a header is missing, it is somebody's record.
     """
     if csv.columns is not None:
+        for path in paths:
+            _tried(check_readable, path)
         return tuple(csv.columns)
-    headers = {_header(path, csv) for path in paths}
+    headers = {_header(path, csv) for path in paths} - {()}
+    if not headers:
+        raise UsageError(
+            f"There is no line at {quoted(pattern)}, so that no column has a name. {NOTHING}"
+        )
     if len(headers) > 1:
         raise UsageError(
             f"The CSV files at {quoted(pattern)} differ in their first lines. {NOTHING}"
@@ -40,11 +47,18 @@ def csv_columns(paths: Sequence[str], csv: Csv, pattern: str) -> tuple[str, ...]
     return header
 
 
-def _header(path: str, csv: Csv) -> tuple[str, ...] | None:
+def _tried(read: Callable[[str], T], path: str) -> T:
     try:
-        line = first_line(path)
+        return read(path)
     except OSError:
         raise UsageError(f"{quoted(path)} cannot be read. {NOTHING}") from None
+
+
+def _header(path: str, csv: Csv) -> tuple[str, ...] | None:
+    """The names in a file's first line, none for an empty file, None where they cannot be."""
+    line = _tried(first_line, path)
+    if line == "":
+        return ()
     fields = None if line is None else csv.fields(line)
     if fields is None:
         return None

@@ -186,13 +186,26 @@ class Inflated(io.RawIOBase):
         super().close()
 
 
-def first_line(path: str) -> str | None:
-    """The first line of a file that is not empty, or None where it cannot be a header."""
+def check_readable(path: str) -> None:
+    """Raise an OSError where nothing can be read; a damaged file can be, up to the damage."""
     with _raw(path) as raw:
-        start = raw.read(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + 1)
+        raw.read(1)
+
+
+def first_line(path: str) -> str | None:
+    """The first line of a file that is not empty, or None where it cannot be a header.
+
+    An empty text stands for a file without any line.
+    """
+    n_most = MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + 1
+    with _raw(path) as raw:
+        start = raw.read(n_most)
+    is_whole = len(start) < n_most
     start = start.removeprefix(BYTE_ORDER_MARK).replace(b"\r", END).lstrip(END)
     line, end, _ = start.partition(END)
-    if (not end and len(line) > MAX_LINE_BYTES) or not line:
+    if not line:
+        return "" if is_whole else None
+    if not end and len(line) > MAX_LINE_BYTES:
         return None
     try:
         return line.decode()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -65,21 +63,20 @@ def _checked(memory: object) -> str:
 
 @dataclass(slots=True)
 class _Session:
-    """A DuckDB connection, what was registered on it, and the copy that it reads, if any."""
+    """A DuckDB connection, what was registered on it, and whether its files were mended."""
 
     connection: Any
     shown: set[str] = field(default_factory=set)
-    copies: Path | None = None
+    is_mended: bool = False
 
 
 class DuckDBEngine:
     """Runs plans on DuckDB, each release on a cursor of its own, one stream at a time.
 
     show:   puts the rows on a connection, where they are not in the database for all to see
-    files:  the files that are read, if there are any. A sound copy takes their place when a query
-            cannot read them to their end. It has the same answer on both wherever the files can
-            be read, and one that fails has given none yet: whatever it reads is summed up before
-            its first row leaves.
+    files:  the files that are read, if there are any. They are mended when a query cannot read
+            them to their end. What it can read of them stays the same, and a query that fails has
+            given no answer yet: whatever it reads is summed up before its first row leaves.
     alone:  whether only the given connection sees the rows, so that releases wait in turn
     """
 
@@ -118,8 +115,6 @@ class DuckDBEngine:
                 yield
         finally:
             session.connection.close()
-            if session.copies is not None:
-                shutil.rmtree(session.copies, ignore_errors=True)
 
     def _here(self) -> _Session:
         return self._current.session or self._main
@@ -161,9 +156,10 @@ class DuckDBEngine:
         try:
             return here.connection.execute(query)
         except Exception:
-            if self._files is None or here.copies is not None:
+            if self._files is None or here.is_mended:
                 raise
-            here.copies = self._files.mend(here.connection)
+            self._files.mend(here.connection)
+            here.is_mended = True
         return here.connection.execute(query)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -208,8 +204,13 @@ class DuckDBEngine:
         return builtin("strlen", ("string",), "int64")(text) <= MAX_TEXT_BYTES
 
     def nfc(self, text: Any) -> Any:
-        """Normal form C; text that is plain ASCII passes through untouched."""
-        return builtin("nfc_normalize", ("string",), "string")(text)
+        """Normal form C; DuckDB's own would cut a text off at NUL."""
+        import ibis
+
+        composed = builtin("nfc_normalize", ("string",), "string")(text)
+        nul = builtin("chr", ("int32",), "string")(ibis.literal(0, "int32"))
+        has_nul = builtin("contains", ("string", "string"), "boolean")(text, nul)
+        return ibis.cases((has_nul, text), else_=composed)
 
     def sort_key(self, value: Any) -> Any:
         """DuckDB compares text by its bytes."""
@@ -232,7 +233,9 @@ class DuckDBEngine:
 
         scale = time.type().scale
         if scale == 9:
+            # The numbers at both ends stand for infinities, or for no time at all.
             count = builtin("epoch_ns", ("timestamp(9)",), "int64")(time)
+            count = ibis.cases((count.between(2 - (1 << 63), (1 << 63) - 2), count))
             whole = builtin("divide", ("int64", "int64"), "int64")(count, ibis.literal(1_000))
             below = ibis.cases((count % 1_000 < 0, 1), else_=0)
             return builtin("make_timestamp", ("int64",), "timestamp")(whole - below)

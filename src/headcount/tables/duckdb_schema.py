@@ -9,7 +9,7 @@ from typing import Any
 
 from headcount.tables.engine import cast_always
 from headcount.tables.kinds import Kind, kind_of
-from headcount.tables.parquet_files import identifier, quoted_text
+from headcount.tables.parquet_links import identifier, quoted_text
 
 BINARY = ("", "binary", "c", "posix")
 

@@ -18,7 +18,8 @@ from headcount.tables.duckdb import DuckDBEngine, own_duckdb
 from headcount.tables.duckdb_schema import table_on
 from headcount.tables.folders import folder_columns
 from headcount.tables.identity import of_files
-from headcount.tables.parquet_files import ParquetFiles, check_schemas
+from headcount.tables.parquet_files import ParquetFiles
+from headcount.tables.parquet_schema import check_schemas
 from headcount.tables.scratch import Scratch
 from headcount.tables.source import NOTHING, Options, Source
 
@@ -26,8 +27,8 @@ ROWS = "headcount_rows"
 SHORT_RULE = "A compressed file that is cut short or damaged counts as far as it can be read."
 FOLDER_RULE = "What stands in the names of folders is text."
 MENDED_RULE = (
-    "Texts that are not UTF-8 and times that cannot be read count as missing; row groups of a "
-    "damaged file that cannot be read are left out."
+    "Texts that are not UTF-8 and times that cannot be read count as missing, and so does a column "
+    "of a damaged file in those row groups where it cannot be read."
 )
 
 
@@ -97,6 +98,10 @@ def check_names(countable: Sequence[str], others: Sequence[str], where: str) -> 
             f"No column of {where} holds numbers, texts, booleans or times; all are of kind other. "
             f"{NOTHING}"
         )
+    if any("\0" in name for name in names):
+        raise UsageError(
+            f"A column of {where} has the character NUL in its name. Rename it. {NOTHING}"
+        )
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError(
             f"Two columns of {where} have one name, or names that differ only in upper and "
@@ -142,7 +147,7 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
     check_types(options.types, folders[0], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
-    files = ParquetFiles(ROWS, paths, folders, scratch)
+    files = ParquetFiles(ROWS, paths, folders, (countable, others), scratch)
     try:
         files.show(connection.con)
         types = files.types(connection.con)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from headcount.errors import UsageError
-from headcount.tables.sound import sound
+from headcount.tables.sound import check_one_name_each, sound
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +39,7 @@ def frame_table(frame: Any, package: str) -> tuple[pa.Table, tuple[str, ...]]:
             f"A pyarrow {type(frame).__name__} cannot be opened; give the path of its files, or a "
             f"table: .to_table() or .read_all(). {NOTHING}"
         )
+    check_one_name_each([*table.column_names, *others], f"this {package} table")
     kept, more = sound(table)
     return kept, (*others, *more)
 
@@ -71,43 +72,66 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, tuple[str, ...]]:
     columns: list[pa.Array] = []
     names, others = [], []
     labels = [str(label) for label in frame.columns]
-    if len(set(labels)) < len(labels):
-        raise UsageError(f"Two columns of this pandas table have one name. Rename one. {NOTHING}")
+    check_one_name_each(labels, "this pandas table")
     for position, name in enumerate(labels):
         column = frame.iloc[:, position]
         try:
-            columns.append(_objects(column) if column.dtype == object else pa.array(column))
+            columns.append(pandas_column(column))
             names.append(name)
         except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
             others.append(name)
     return pa.table(columns, names), tuple(others)
 
 
-def _objects(column: Any) -> pa.Array:
-    """Python objects are text: each cell is a text, is written out as one, or is missing."""
+def pandas_column(column: Any) -> pa.Array:
+    """A pandas column by its dtype alone."""
     import pandas as pd
     import pyarrow as pa
 
-    # Only a faster way to the same: Arrow would take bytes for text as well.
-    if pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty"):
+    kind = column.dtype
+    if isinstance(kind, pd.SparseDtype):
+        return pandas_column(column.sparse.to_dense())
+    if isinstance(kind, pd.CategoricalDtype):
+        numbers = pa.array(column.cat.codes.to_numpy())
+        texts = pandas_column(pd.Series(kind.categories))
+        return pa.DictionaryArray.from_arrays(numbers, texts, safe=False)
+    if pd.api.types.is_object_dtype(kind) or (
+        isinstance(kind, pd.StringDtype) and kind.storage == "python"
+    ):
+        return _objects(column.astype(object))
+    if isinstance(kind, pd.api.extensions.ExtensionDtype) and not hasattr(
+        column.array, "__arrow_array__"
+    ):
+        raise TypeError  # Arrow would ask the cells what they are
+    return pa.array(column)
+
+
+def _objects(column: Any) -> pa.Array:
+    """Python objects are text: each cell is a text, is written out as one, or is missing."""
+    import pyarrow as pa
+
+    # Only a faster way to the same.
+    if set(map(type, column)) <= {str, type(None)}:
         with suppress(UnicodeEncodeError):
-            return pa.array(column, pa.string(), from_pandas=True)
+            return pa.array(list(column), pa.string())
     return pa.array([_as_text(cell) for cell in column], pa.string())
 
 
 def _as_text(cell: Any) -> str | None:
     import numpy as np
 
-    if isinstance(cell, np.generic):
-        cell = cell.item()
-    if type(cell) is float and cell == cell:  # NaN is missing
-        return repr(cell)
-    if type(cell) in WRITTEN_OUT:
-        return str(cell)
-    if type(cell) is not str:
-        return None
     try:
-        cell.encode()
-    except UnicodeEncodeError:
+        if isinstance(cell, np.generic):
+            cell = cell.item()
+        if isinstance(cell, str):
+            text = str.__str__(cell)  # also of a subclass, whatever it calls itself
+        elif type(cell) is float:
+            text = repr(cell)
+        elif type(cell) in WRITTEN_OUT:
+            text = str(cell)
+        else:
+            return None
+        text.encode()
+        return None if type(cell) is float and cell != cell else text  # NaN is missing
+    except Exception:  # what an object does when it is asked has no end
         return None
-    return cell

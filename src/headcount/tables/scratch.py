@@ -20,6 +20,8 @@ from headcount.errors import UsageError
 
 PLACE = "HEADCOUNT_TMP"
 PRIVATE = 0o700
+MARKS = "*?[{\\"
+"""What DuckDB takes for a pattern in the name of a file."""
 
 
 class Scratch:
@@ -43,6 +45,12 @@ def _root() -> Path:
     """The folder of this user's folders; refused where someone else could read or swap it."""
     place = Path(os.environ.get(PLACE) or tempfile.gettempdir())
     root = place.absolute() / f"headcount-{os.getuid()}"
+    if any(mark in str(root) for mark in (*MARKS, "=")):
+        raise UsageError(
+            f"{str(place)!r} cannot hold temporary files: a name with = or one of {MARKS} says "
+            f"something about files. Set {PLACE} to a folder with another name. Nothing was read "
+            "and nothing was charged."
+        )
     try:
         with suppress(FileExistsError):
             root.mkdir(mode=PRIVATE)

@@ -7,7 +7,7 @@ with it. Each value is looked at by itself: it stays, or it is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
@@ -27,6 +27,7 @@ def sound(table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
     """The columns that can be counted, each value sound or missing, and the names of the others."""
     import pyarrow as pa
 
+    check_one_name_each(table.column_names, "this table")
     try:
         table.validate()
     except pa.ArrowInvalid:
@@ -41,6 +42,15 @@ def sound(table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
             chunks = [mend(chunk) for chunk in column.chunks]
             kept[name] = pa.chunked_array(chunks, mend(_none_of(column.type)).type)
     return pa.table(kept), tuple(others)
+
+
+def check_one_name_each(names: Sequence[str], where: str) -> None:
+    """Refuse two columns of one name: which of them is meant, nobody said."""
+    if len(set(names)) < len(names):
+        raise UsageError(
+            f"Two columns of {where} have one name. Rename one of them. "
+            "Nothing was read and nothing was charged."
+        )
 
 
 def _none_of(kind: pa.DataType) -> pa.Array:
@@ -63,9 +73,9 @@ def _mender(kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
 
     if types.is_dictionary(kind):
         inner = _mender(kind.value_type)
-        return None if inner is None else lambda array: _decoded(array, inner)
+        return None if inner is None else lambda array: decoded(array, inner)
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return _sound_text
+        return sound_text
     if types.is_timestamp(kind):
         return _sound_times
     if types.is_date64(kind):
@@ -82,12 +92,16 @@ def _mender(kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
     return None
 
 
-def _decoded(array: pa.DictionaryArray, mend: Callable[[pa.Array], pa.Array]) -> pa.Array:
+def decoded(array: pa.DictionaryArray, mend: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """Values instead of numbers of values; a number that stands for none is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    numbers = array.indices.cast(pa.int64())
+    numbers = array.indices
+    if numbers.type == pa.uint64():
+        # The upper half is negative in 64 signed bits, and stands for none either way.
+        numbers = numbers.view(pa.int64())
+    numbers = numbers.cast(pa.int64())
     inside = pc.and_(pc.greater_equal(numbers, 0), pc.less(numbers, len(array.dictionary)))
     return mend(array.dictionary).take(_where(inside, numbers))
 
@@ -99,7 +113,8 @@ def _where(condition: Any, values: Any) -> Any:
     return pc.if_else(condition, values, pa.scalar(None, values.type))
 
 
-def _sound_text(array: pa.Array) -> pa.Array:
+def sound_text(array: pa.Array) -> pa.Array:
+    """Texts, those that are not UTF-8 missing."""
     import pyarrow as pa
     from pyarrow import types
 

@@ -187,13 +187,46 @@ def _with_sound_memory(table: Any) -> Any:
 
     mended = {}
     for op in private_leaves(table, "InMemoryTable"):
-        rows = op.data.to_pyarrow(op.schema)
-        kept, _ = sound(rows)
-        for name in kept.column_names:
-            place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, name, kept[name].cast(rows.schema.field(place).type))
+        try:
+            rows = _arrow_of(op)
+            kept, _ = sound(rows)
+            for name in kept.column_names:
+                place = rows.schema.get_field_index(name)
+                rows = rows.set_column(place, name, kept[name].cast(rows.schema.field(place).type))
+        except UsageError:
+            raise
+        except Exception:  # Arrow would quote a cell
+            raise _misfit() from None
         mended[op] = ibis.memtable(rows, schema=op.schema).op()
     return table.op().replace(mended).to_expr() if mended else table
+
+
+def _arrow_of(op: Any) -> Any:
+    """A table in memory as Arrow. Objects of pandas are text, and fit where a text is declared."""
+    import pyarrow as pa
+
+    from headcount.tables.frames import pandas_column
+
+    wanted = op.schema.to_pyarrow()
+    frame = op.data.to_frame() if type(op.data).__name__ == "PandasDataFrameProxy" else None
+    if frame is None:
+        return op.data.to_pyarrow(op.schema)
+    columns = []
+    for place, field in enumerate(wanted):
+        column = frame.iloc[:, place]
+        if column.dtype == object and field.type not in (pa.string(), pa.large_string()):
+            raise _misfit()
+        found = pandas_column(column)
+        columns.append(found if found.type == field.type else found.cast(field.type))
+    return pa.table(columns, schema=wanted)
+
+
+def _misfit() -> UsageError:
+    return UsageError(
+        "A pandas table in this Ibis expression holds columns that do not fit its schema: columns "
+        "of objects are text, and no others become another type. Give ibis.memtable an Arrow table "
+        f"with these types, or declare the columns as they are. {NOTHING}"
+    )
 
 
 def _from_spark(frame: Any) -> Source:

@@ -158,7 +158,11 @@ class SparkEngine:
             text,
             ibis.literal(False),
         )
-        return ibis.cases((text.isnull() | (n_bytes == text.length()), text), else_=composed)
+        # A text with NUL stays as it is, as on every engine.
+        nul = builtin("char", ("int64",), "string")(ibis.literal(0, "int64"))
+        has_nul = builtin("contains", ("string", "string"), "boolean")(text, nul)
+        is_kept = text.isnull() | (n_bytes == text.length()) | has_nul
+        return ibis.cases((is_kept, text), else_=composed)
 
     def sort_key(self, value: Any) -> Any:
         """Spark compares text by its bytes."""

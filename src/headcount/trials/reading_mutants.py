@@ -57,7 +57,7 @@ def folders_as_numbers() -> AbstractContextManager[None]:
     def guessed(_paths: Any, _pattern: str) -> list[dict[str, str | None]]:
         return [{} for _ in _paths]
 
-    def query(links: list[str], _folders: Any) -> str:
+    def query(links: list[str], _keys: Any) -> str:
         names = ", ".join(f"'{link.replace(chr(39), 2 * chr(39))}'" for link in links)
         return f"select * from read_parquet([{names}], hive_partitioning=true)"  # noqa: S608
 
