@@ -36,7 +36,8 @@ def check_schemas(paths: Sequence[str], pattern: str) -> tuple[list[str], list[s
             ) from None
         if any("\0" in name for name in found):
             raise UsageError(
-                f"A column of {quoted(pattern)} has the character NUL in its name. Rename it. {NOTHING}"
+                f"A column of {quoted(pattern)} has the character NUL in its name. Rename it. "
+                f"{NOTHING}"
             )
         if taken := [name for name in file.schema_arrow.names if name.lower() in OURS]:
             raise UsageError(
