@@ -148,7 +148,16 @@ def test_from_a_shell(tmp_path: Path, demo_file: Path, headcount_command: str) -
     ran = subprocess.run(
         [
             *(headcount_command, "frequencies", str(demo_file), "--user", "user_id"),
-            *("--by", "page", "--ledger", str(tmp_path / "l.db"), "--epsilon", "4"),
+            *(
+                "--by",
+                "page",
+                "--ledger",
+                str(tmp_path / "l.db"),
+                "--epsilon",
+                "4",
+                "--budget",
+                "4",
+            ),
             *("--out", str(tmp_path / "f.csv"), "--plot", str(tmp_path / "f.svg")),
         ],
         capture_output=True,

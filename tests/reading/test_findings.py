@@ -78,7 +78,7 @@ def test_r1_no_line_renames_or_drops_anybody_elses_group(body: str, tmp_path: Pa
 def test_r1_no_message_quotes_a_cell(victim: bytes, tmp_path: Path, headcount_command: str) -> None:
     path = write_csv(tmp_path, [*BODIES["plain"], victim])
     command = [headcount_command, "count-users", str(path), "--user", "nobody", "--by", "g",
-               "--ledger", str(tmp_path / "l.db"), "--epsilon", "1"]  # fmt: skip
+               "--ledger", str(tmp_path / "l.db"), "--epsilon", "1", "--budget", "1"]  # fmt: skip
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
     assert "no column 'nobody'" in ran.stderr

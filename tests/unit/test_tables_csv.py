@@ -122,7 +122,7 @@ def test_a_first_line_that_is_no_header_is_refused_without_a_word_of_it(
     first: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "x.csv").write_bytes(first)
-    with pytest.raises(UsageError, match="cannot hold the names|no column has a name") as raised:
+    with pytest.raises(UsageError, match=r"cannot hold the names|no column has a name") as raised:
         open_table(tmp_path / "x.csv", user="u")
     assert "secret" not in str(raised.value)
 

@@ -29,7 +29,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def count(folder: Path, pair: Pair, with_user: bool) -> subprocess.CompletedProcess[str]:
     folder.mkdir()
     pq.write_table(arrow_table(pair.with_user if with_user else pair.base), folder / "t.parquet")
-    options = ["--ledger", "l.db", "--account", "a", "--epsilon", "1", "--delta", "1e-6"]
+    options = ["--ledger", "l.db", "--account", "a", "--epsilon", "1", "--budget", "1"]
     return run(
         folder, "count-users", "t.parquet", "--user", USER, "--by", GROUP, *options,
         "--out", "out.parquet",
