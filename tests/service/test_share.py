@@ -83,6 +83,6 @@ def test_names_of_people_and_sources_cannot_break_out(server: Any, clients: Modu
     ledger.set_quota(nasty, nasty, Budget(rho=1))
     ledger.set_quota(nasty, ledger.analyst, Budget(rho=1))
     clients.charge(ledger, nasty, nasty, nasty)
-    assert ledger.covering(nasty + "1") == nasty
+    assert ledger.covering([nasty + "1"]) == {nasty + "1": nasty}
     assert [entry.key for entry in ledger.entries(nasty)] == [nasty]
     ledger.verify()

@@ -100,7 +100,7 @@ class Plan:
         left = ("left after", self._left_after())
         if self.opening.budget is None:
             return (left,)
-        return (left, ("account", f"new: the release opens it in {self.ledger.address}"))
+        return (left, ("account", "new: the release opens it, with this budget"))
 
     def __repr__(self) -> str:
         return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def run(
         stages(CHARGING)
         charge = ledger.charge(
             opening,
-            key=key or secrets.token_hex(16),
+            key=key or uuid.uuid4().hex,
             fresh=fresh,
             request_hash=question,
             verb=work.request.verb,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from headcount.errors import UsageError
 from headcount.screens import is_address_like
@@ -69,7 +69,8 @@ def parse_address(text: str) -> Address:
         raise _malformed()
     place = f"{host}:{port}" if port else host
     shown = f"postgres://{place}{parts.path}?table={table}"
-    database = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
+    # Not by urlunsplit, which leaves the slashes out where no host is named.
+    database = f"postgresql://{parts.netloc}{parts.path}?{urlencode(options)}".rstrip("?")
     return Address("postgres", database, shown, schema or None, name)
 
 

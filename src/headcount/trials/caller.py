@@ -89,6 +89,8 @@ def release(
             seen.texts["error"] = told(error)
         if seen.release is not None:
             seen.texts |= _written(seen.release, Path(folder))
+    # Where the ledger is says nothing of the table, and is elsewhere each time.
+    seen.texts = {name: text.replace(folder, "") for name, text in seen.texts.items()}
     return seen
 
 
