@@ -10,7 +10,7 @@ from headcount.privacy.argument import Check, items, refused, whole
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
 
-MAX_COVERED = 10_000
+MAX_COVERED = 1 << 20
 
 
 def _named(what: str) -> Check:

@@ -103,11 +103,13 @@ class Ledger:
 
     def covering(self, sources: Sequence[str]) -> dict[str, str]:
         """The account that each of the sources belongs to, where there is one."""
-        return self._read(lambda connection: reading.covering(connection, sources))
+        asked = read("covers", sources, called="sources")
+        return self._read(lambda connection: reading.covering(connection, asked))
 
     def covered_from(self, start: str) -> list[tuple[str, str]]:
         """The sources that begin so, each with its account."""
-        return self._read(lambda connection: reading.covered_from(connection, start))
+        begins = read("source", start, called="start")
+        return self._read(lambda connection: reading.covered_from(connection, begins))
 
     def covered_by(self, account: str) -> list[str]:
         """The sources that belong to an account."""
@@ -170,7 +172,8 @@ class Ledger:
 
     def key_of(self, account: str, start: str) -> str:
         """The one key in an account that begins so."""
-        keys = self._read(lambda c: reading.keys_from(c, account, storable(start, "The key")))
+        name, start = read("account", account), read("key", start, called="start")
+        keys = self._read(lambda c: reading.keys_from(c, name, start))
         if start in keys:
             return start
         if len(keys) != 1:
