@@ -230,5 +230,5 @@ def test_d8_a_command_says_what_it_spends(folder: Path) -> None:
     assert both.code == 2
     done = count(folder, "--spend=1/10")
     assert done.code == 0, done.err
-    assert len(Ledger(folder / "l.db").entries("web")) == 1
+    (entry,) = Ledger(folder / "l.db").entries("web")
     assert entry.spend.rho <= Ledger(folder / "l.db").account("web").limit.rho / 10
