@@ -135,7 +135,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     if not entries:
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("entry", "charged", "analyst", "release", "epsilon", "delta", "result", "key"):
+    for name in ("entry", "charged", "analyst", "release", "epsilon", "delta", "result"):
         table.add_column(name)
     for entry in entries:
         table.add_row(
@@ -146,9 +146,11 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
             shown(epsilon_alone(account, entry.spend)),
             f"{float(entry.spend.delta):.3g}",
             "stored" if entry.has_result else "none",
-            Text(visible(entry.key)),
         )
     console.print(table)
+    # Not in the table, which would cut them: keys are for copying.
+    for entry in entries:
+        say(f"  key of entry {entry.sequence}: {visible(entry.key)}")
 
 
 @app.command()
