@@ -90,8 +90,9 @@ def close(ledger: Any) -> None:
 
 
 def refused(clients: ModuleType, address: str, match: str) -> None:
+    """Noticed when it is opened, or when it is verified."""
     with pytest.raises(LedgerError, match=match) as caught:
-        clients.Ledger(address)
+        clients.Ledger(address).verify()
     assert "treat all of its budgets as spent" in str(caught.value)
     assert caught.value.exit_code == 4
 
@@ -127,14 +128,14 @@ def test_a_restored_backup_that_went_on_elsewhere_is_refused(
 def test_a_truncated_table_is_refused(tampering: Tampering, clients: ModuleType) -> None:
     tampering.sql(
         "DELETE FROM entries WHERE sequence > 4",
-        "DELETE FROM results",
+        "DELETE FROM pieces",
         "UPDATE accounts SET rho_spent = rho_spent / 5 * 3",
     )
     refused(clients, tampering.address, "ends at entry 4 and had come to entry 7")
 
 
 def test_an_emptied_table_is_refused(tampering: Tampering, clients: ModuleType) -> None:
-    tampering.sql(*(f"DELETE FROM {name}" for name in ("entries", "results", "accounts")))
+    tampering.sql(*(f"DELETE FROM {name}" for name in ("entries", "pieces", "accounts")))
     refused(clients, tampering.address, "ends at entry 0")
 
 
@@ -148,7 +149,7 @@ def test_an_emptied_table_is_refused(tampering: Tampering, clients: ModuleType) 
         ("UPDATE accounts SET rho_spent = 0", "accounts do not agree"),
         ("UPDATE accounts SET rho_limit = rho_limit * 2", "accounts do not agree"),
         ("UPDATE entries SET key = 'another' WHERE sequence = 3", "entry 3 was changed"),
-        ("DELETE FROM results", "results do not agree"),
+        ("DELETE FROM pieces", "results do not agree"),
         ("INSERT INTO covers VALUES ('/data', 'web')", "covers do not agree"),
         ("INSERT INTO quotas VALUES ('web', 'ann', 9, 9, 0, 0)", "quotas do not agree"),
         ("UPDATE ledger SET id = 'another'", "entry 1 was changed"),
@@ -179,7 +180,7 @@ def test_a_swapped_ledger_is_refused(
 
 def test_an_edited_result_is_never_shown(tampering: Tampering, clients: ModuleType) -> None:
     kind = "blob" if tampering.is_file else "bytea"
-    tampering.sql(f"UPDATE results SET payload = CAST('something else' AS {kind})")
+    tampering.sql(f"UPDATE pieces SET payload = CAST('something else' AS {kind})")
     ledger = clients.Ledger(tampering.address)
     with pytest.raises(LedgerError, match="was changed after it was stored"):
         clients.charge(ledger, "key-4")
@@ -193,8 +194,8 @@ def test_rows_are_kept_by_the_database_itself(tampering: Tampering, clients: Mod
         for statement in (
             "UPDATE entries SET rho = 1",
             "DELETE FROM entries",
-            "UPDATE results SET payload = NULL",
-            "DELETE FROM results",
+            "UPDATE pieces SET payload = NULL",
+            "DELETE FROM pieces",
             "UPDATE accounts SET rho_spent = 0",
             "UPDATE accounts SET rho_limit = rho_limit + 1",
             "UPDATE accounts SET rho_spent = rho_limit + 1",
@@ -221,5 +222,6 @@ def test_deleting_the_head_is_a_first_opening(
     clients.charge(ledger, "after the backup")
     close(ledger)
     copyable.restore(name)
-    ledger._heads.path.unlink()
+    for path in ledger._heads.paths:
+        path.unlink()
     assert clients.Ledger(copyable.address).account("web").spent.rho * 100 == 5

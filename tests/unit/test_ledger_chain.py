@@ -12,7 +12,6 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from headcount.errors import LedgerError
-from headcount.ledger.address import parse_address
 from headcount.ledger.heads import LINE, HeadFile
 from headcount.ledger.journal import FIELDS, HASHED, Head, append, hash_of, start
 from headcount.ledger.ledger import Ledger
@@ -59,7 +58,7 @@ def test_each_entry_holds_the_hash_of_the_one_before() -> None:
 
 @pytest.fixture
 def head_file(tmp_path: Path) -> HeadFile:
-    return HeadFile(tmp_path / "heads", parse_address(tmp_path / "ledger.db"))
+    return HeadFile(tmp_path / "ledger.head", "ledger.db")
 
 
 def test_a_head_moves_forward_only(head_file: HeadFile) -> None:
@@ -89,11 +88,11 @@ def test_a_write_that_was_cut_short_leaves_the_line_before(head_file: HeadFile) 
     assert len(text) == 2 * LINE
 
 
-def test_heads_are_kept_apart_by_address(tmp_path: Path) -> None:
+def test_heads_are_kept_apart_by_address_and_by_ledger(tmp_path: Path) -> None:
     first, second = Ledger(tmp_path / "a.db"), Ledger(tmp_path / "b.db")
-    assert first._heads.path != second._heads.path
+    assert not set(first._heads.paths) & set(second._heads.paths)
     named = Ledger(tmp_path / "a.db", heads=tmp_path / "mine")
-    assert named._heads.path.parent == tmp_path / "mine"
+    assert {path.parent for path in named._heads.paths} == {tmp_path / "mine"}
 
 
 def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:

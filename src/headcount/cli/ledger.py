@@ -173,7 +173,9 @@ def verify(ledger: str | None = WHERE) -> None:
     history = book.verify()
     print(f"The ledger {visible(book.address)} is as it was written.")
     print(f"  {history.head.sequence} entries, each with the hash of the one before")
-    print(f"  {len(history.charges)} charges in {len(history.accounts)} accounts: sums agree")
+    print(
+        f"  {history.n_charges} charges in {len(history.accounts)} accounts: sums and costs agree"
+    )
     print(f"  {len(history.results)} stored results: hashes agree")
     print(f"  head {history.head.hash}")
 

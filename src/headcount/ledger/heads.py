@@ -1,11 +1,14 @@
-"""The head of each ledger, kept outside its database, on the machine that uses it.
+"""How far each ledger had come, kept outside its database, on the machine that uses it.
 
 Whoever restores an old copy of a ledger hands its budget out a second time, and nothing inside the
 copy shows that. The head does: a small file that says how far the ledger had come. It only moves
 forward. Whoever can delete it can have a ledger accepted as if it were seen for the first time, so
 it is the machine owner's to protect.
 
-The file is two lines of JSON, written in turn. A write that a crash cut short spoils one line and
+There is one head for each ledger, by the ledger's own name, so that a copy under another path or
+another host name is held to it too; and one for each address, which says which ledger is there.
+
+A file is two lines of JSON, written in turn. A write that a crash cut short spoils one line and
 leaves the other, which is an entry behind. Lines are not flushed to disk one by one: after a power
 failure the head may be some entries behind its ledger, which is harmless, and is never ahead.
 """
@@ -36,22 +39,73 @@ def default_folder() -> Path:
     return Path(settings) / "headcount" / "heads"
 
 
-class HeadFile:
-    """The head of the ledger at one address, as this machine last saw it."""
+class Heads:
+    """The heads of one ledger: of its address, and of its own name once that is known."""
 
     def __init__(self, folder: Path, address: Address) -> None:
         name = hashlib.sha256(address.shown.encode()).hexdigest()[:16]
         # The name of the file or database too, so that a person finds the right one.
         stem = "".join(c for c in Path(address.path).stem if c.isalnum() or c in "-_")[:40]
-        self.path = folder / f"{stem}-{name}.head"
-        self._address = address.shown
+        self._folder = folder
+        self._shown = address.shown
+        self._here = HeadFile(folder / f"{stem}-{name}.head", address.shown)
+        self._own: HeadFile | None = None
+        self._newest: Head | None = None
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
-            raise self._unusable() from None
+            raise self._here.unusable() from None
+
+    def belong_to(self, ledger: str) -> None:
+        """Say which ledger the database holds."""
+        self._own = HeadFile(self._path(ledger, "head"), self._shown)
+
+    def checkpoint(self, ledger: str) -> Path:
+        """Where the sums of a ledger that was read before are kept."""
+        return self._path(ledger, "sums")
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, for whoever must remove them."""
+        return [file.path for file in (self._here, self._own) if file is not None]
 
     def read(self) -> Head | None:
-        """The head as it was last written; nothing when this machine never saw the ledger."""
+        """The newest head that was seen; nothing when this machine never saw the ledger.
+
+        Another ledger's head, where that was at this address before.
+        """
+        here = self._here.read() if self._newest is None else None
+        own = self._own.read() if self._own is not None else None
+        if here is not None and own is not None and here.ledger != own.ledger:
+            return here
+        seen = [head for head in (here, own, self._newest) if head is not None]
+        return max(seen, key=lambda head: head.sequence, default=None)
+
+    def advance(self, head: Head) -> None:
+        """Move forward to ``head``, unless another process already came this far."""
+        if self._own is None:
+            self.belong_to(head.ledger)
+        assert self._own is not None  # noqa: S101  made above
+        self._own.advance(head)
+        if self._newest is None:
+            # Written once: it says which ledger this is, and the other one how far it came.
+            self._here.advance(head)
+        self._newest = head
+
+    def _path(self, ledger: str, ending: str) -> Path:
+        # By a hash: the name comes from a database, and a path must not.
+        return self._folder / f"ledger-{hashlib.sha256(ledger.encode()).hexdigest()[:16]}.{ending}"
+
+
+class HeadFile:
+    """One head, as this machine last saw it."""
+
+    def __init__(self, path: Path, address: str) -> None:
+        self.path = path
+        self._address = address
+
+    def read(self) -> Head | None:
+        """The head as it was last written; nothing when there is none."""
         if not self.path.exists():
             return None
         with self._locked() as file:
@@ -108,9 +162,10 @@ class HeadFile:
             finally:
                 os.close(file)
         except OSError:
-            raise self._unusable() from None
+            raise self.unusable() from None
 
-    def _unusable(self) -> LedgerError:
+    def unusable(self) -> LedgerError:
+        """Why a head cannot be kept."""
         return LedgerError(
             f"The ledger's head cannot be kept in {str(self.path.parent)!r}. Nothing is shown; a "
             "charge that was made stays, and trying again under its key is free. Make the folder "

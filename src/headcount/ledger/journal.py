@@ -66,11 +66,6 @@ def hash_of(values: Sequence[Any]) -> str:
     return hashlib.sha256(b"".join(spelled)).hexdigest()
 
 
-def digest_of(payload: object) -> str:
-    """The hash of a stored result; of what is not even bytes any more, none."""
-    return hashlib.sha256(payload).hexdigest() if isinstance(payload, bytes) else ""
-
-
 def head_from(rows: Rows, ledger: str) -> Head:
     """The head, from the rows of ``LAST``."""
     return Head(ledger, int(rows[0][0]), str(rows[0][1])) if rows else start(ledger)

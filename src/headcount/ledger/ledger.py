@@ -18,17 +18,19 @@ import sqlalchemy as sa
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
-from headcount.ledger import charging, opening, reading
+from headcount.ledger import asking, charging, opening, pieces, reading
 from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
 from headcount.ledger.arguments import read
 from headcount.ledger.connect import open_store, reason
-from headcount.ledger.heads import HeadFile, default_folder
-from headcount.ledger.journal import Head
+from headcount.ledger.heads import Heads, default_folder
+from headcount.ledger.history import History, load
+from headcount.ledger.journal import LAST, Head, head_from
 from headcount.ledger.migrate import bring_up_to_date
+from headcount.ledger.pieces import Run
 from headcount.ledger.store import Writer
-from headcount.ledger.verify import History, check
+from headcount.ledger.verify import check, name_of
 from headcount.ledger.words import LARGEST, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
@@ -36,6 +38,8 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.screens import quoted
 
 T = TypeVar("T")
+CHECKPOINT = 500
+"""So many entries are read again at each opening before the sums are kept anew."""
 WAITS = (0.1, 0.5, 2.0)
 UNKNOWN = (
     "It is unknown whether this was written, so count it as spent. Nothing is released. Trying "
@@ -58,7 +62,7 @@ class Ledger:
         self._store = open_store(place)
         # Connections end with the ledger, not when the collector happens to find them.
         weakref.finalize(self, self._store.engine.dispose)
-        self._heads = HeadFile(default_folder() if heads is None else Path(heads), place)
+        self._heads = Heads(default_folder() if heads is None else Path(heads), place)
         try:
             self._id = self._open()
         except BaseException:
@@ -152,7 +156,7 @@ class Ledger:
     def stored_result(self, sequence: int) -> bytes | None:
         """What the charge of this number released, if it came to that."""
         number = read("sequence", sequence)
-        return self._read(lambda connection: reading.result_of(connection, number))
+        return self._read_to_show(lambda run: pieces.stored(run, number), lambda found: True)
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""
@@ -162,12 +166,11 @@ class Ledger:
         self, account: str, request_hash: str, *, key: str | None = None, fresh: bool = False
     ) -> Charge | None:
         """The charge made before under this key or, unless fresh, for this question."""
-        question = charging.NO_QUESTION if fresh else request_hash
+        question = asking.NO_QUESTION if fresh else request_hash
         names = {"account": account, "key": key or "", "question": question}
-        return self._read(
-            lambda c: charging.find(
-                lambda *steps: [c.execute(*step).all() for step in steps], names, request_hash
-            )
+        return self._read_to_show(
+            lambda run: asking.find(run, names, request_hash),
+            lambda charge: charge is not None and charge.result is not None,
         )
 
     def key_of(self, account: str, start: str) -> str:
@@ -211,7 +214,7 @@ class Ledger:
             storable(source, "A source")
         spend = cost_in_account(cost(event), neighbours, opening.account.neighbours)
         rho, delta = units_up(spend)
-        ask = charging.Ask(
+        ask = asking.Ask(
             opening=replace(opening, covers=new),
             analyst=self.analyst,
             key=read("key", key),
@@ -245,11 +248,20 @@ class Ledger:
         return self._guarded(lambda: self._check(full=True), "It cannot be read to its end.")
 
     def _check(self, *, full: bool) -> History:
+        with self._store.reading() as connection:
+            name = name_of(connection, self._store.address)
+        self._heads.belong_to(name)
         # The head first: what it says was committed before, so the view below must contain it.
         seen = self._heads.read()
+        sums = self._heads.checkpoint(name)
+        before = None if full else load(sums)
+        begun = 0 if before is None else before.head.sequence
         with self._store.reading() as connection:
-            history = check(self._store, connection, seen, full=full)
+            history = check(self._store, connection, seen, before, full=full)
+        self._store.settle(history.head)
         self._heads.advance(history.head)
+        if full or history.head.sequence - begun >= CHECKPOINT:
+            history.save(sums)
         return history
 
     def _read(self, job: Callable[[sa.Connection], T]) -> T:
@@ -260,15 +272,35 @@ class Ledger:
         return self._guarded(read, "It cannot be read. Nothing was charged.")
 
     def _write(self, job: Callable[[Writer], tuple[T, Head]]) -> T:
-        """Do one write transaction, then move the head outside, then return what may be shown."""
+        """Do one write transaction, wait for the disk, move the head outside, and only then
+        return what may be shown.
+        """
 
         def write() -> tuple[T, Head]:
-            with self._store.writing() as writer:
-                return job(writer)
+            # Read before the transaction begins: what it says was committed before.
+            with self._store.writing(self._heads.read()) as writer:
+                value, head = job(writer)
+            # Not tried again by itself: what was lost must be looked for, and written, anew.
+            self._store.settle(head, writer.ticket or None)
+            return value, head
 
         value, head = self._guarded(write, UNKNOWN)
         self._heads.advance(head)
         return value
+
+    def _read_to_show(self, job: Callable[[Run], T], has_result: Callable[[T], bool]) -> T:
+        """Read what may hold a result; one is shown once it cannot be lost any more."""
+
+        def read() -> T:
+            with self._store.reading() as connection:
+                run = reading.runs(connection)
+                value = job(run)
+                (last,) = run((LAST, {}))
+            if has_result(value):
+                self._store.settle(head_from(last, self._id))
+            return value
+
+        return self._guarded(read, "It cannot be read. Nothing was charged.")
 
     def _guarded(self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS) -> T:
         """Do a job; again when a connection was lost, since each finds out if it was done before.

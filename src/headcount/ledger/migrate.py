@@ -11,7 +11,7 @@ from headcount.errors import LedgerError
 from headcount.ledger.schema import VERSION_TABLE, metadata
 from headcount.ledger.store import Store
 
-KNOWN = ("0001", "0002")
+KNOWN = ("0001", "0002", "0003")
 CURRENT = KNOWN[-1]
 VERSION: sa.Select[Any] = sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
 STEPS = Path(__file__).parent / "migrations"

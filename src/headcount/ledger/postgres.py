@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -10,12 +11,19 @@ import sqlalchemy as sa
 
 from headcount.errors import LedgerError, MissingExtraError
 from headcount.ledger.address import Address
+from headcount.ledger.journal import Head
 from headcount.ledger.store import Rows, Store
+from headcount.ledger.words import distrusted, gone
 
 # The lock of a database in which writers queue: first come, first served. Any fixed number does.
 QUEUE = 4_845_414_443_455_544
 TAKE_TURN = f"SELECT pg_advisory_xact_lock({QUEUE})"
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+COMMIT = "SET LOCAL synchronous_commit = off; COMMIT"
+SETTLE = (
+    "SELECT pg_logical_emit_message(true, 'headcount', ''), %(sequence)s = 0 OR EXISTS "
+    "(SELECT FROM entries WHERE sequence = %(sequence)s AND hash = %(hash)s)"
+)
 NAMES = (
     "synchronous_commit",
     "synchronous_standby_names",
@@ -53,6 +61,7 @@ def wrong_settings(settings: Mapping[str, str]) -> str | None:
 class PostgresStore(Store):
     """A database whose writers queue in one advisory lock, at READ COMMITTED."""
 
+    has_functions = True
     snapshot: ClassVar[Mapping[str, Any]] = {
         "isolation_level": "REPEATABLE READ",
         "postgresql_readonly": True,
@@ -85,22 +94,49 @@ class PostgresStore(Store):
                 "Nothing was charged."
             )
 
-    def send(
-        self, connection: Any, steps: Sequence[tuple[str, Any]], *, first: bool, commit: bool
-    ) -> list[Rows]:
-        """Run each statement, after taking a turn: four messages make a charge."""
+    def begin(self, connection: Any, *, turn: bool) -> None:
+        """Begin, and take a turn."""
         with connection.cursor() as cursor:
-            if first:
-                # Our messages say where the transaction begins and ends; the driver must not.
-                connection.autocommit = True
-                cursor.execute(f"{BEGIN}; {TAKE_TURN}")
-            rows: list[Rows] = []
+            # Our messages say where the transaction begins and ends; the driver must not.
+            connection.autocommit = True
+            cursor.execute(f"{BEGIN}; {TAKE_TURN}" if turn else BEGIN)
+
+    def send(self, connection: Any, steps: Sequence[tuple[str, Any]]) -> list[Rows]:
+        """Run each statement; outside a transaction that was begun, each is one of its own."""
+        connection.autocommit = True
+        rows: list[Rows] = []
+        with connection.cursor() as cursor:
             for text, values in steps:
                 cursor.execute(text, values)
                 rows.append(cursor.fetchall() if cursor.description else [])
-            if commit:
-                cursor.execute("COMMIT")
         return rows
+
+    def commit(self, connection: Any) -> int:
+        """Commit, without a flush: ``settle`` waits for that when the turn is over."""
+        with connection.cursor() as cursor:
+            cursor.execute(COMMIT)
+        return 0
+
+    def settle(self, head: Head, ticket: int | None = None) -> None:
+        """Write one more record to the server's log and wait for it: all before it is on disk too.
+
+        The server flushes for all who wait at once, to its standbys as well. A server that was
+        started anew meanwhile, or another one, may have lost the entry; it is looked for.
+        """
+        connection = self.engine.raw_connection()
+        try:
+            named = {"sequence": head.sequence, "hash": head.hash}
+            ((row,),) = self.send(connection.driver_connection, [(SETTLE, named)])
+        except self.errors as error:
+            if self.is_lost(error):
+                connection.invalidate()
+                self.engine.dispose()
+            raise
+        finally:
+            with suppress(*self.errors):
+                connection.close()
+        if not row[1]:
+            raise distrusted(self.address, gone(head.sequence))
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether the server went away: no word from it, or a word that it is going."""

@@ -22,9 +22,9 @@ FIRST = 64
 
 
 @contextmanager
-def in_line(path: Path) -> Iterator[None]:
+def in_line(path: Path, mode: int = 0o600) -> Iterator[None]:
     """Wait until everyone who came before has left; then it is our turn."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, mode)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         if not HAS_BYTE_LOCKS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from headcount.ledger.account import Account, Entry, Quota, from_units
 from headcount.ledger.journal import CHARGE, is_kind
-from headcount.ledger.schema import accounts, covers, entries, quotas, results
+from headcount.ledger.schema import accounts, covers, entries, pieces, quotas, results
 from headcount.privacy.event import from_record
 from headcount.privacy.neighbours import Neighbours
 
@@ -95,11 +95,14 @@ def _by(table: sa.Table, column: sa.Column[Any]) -> sa.Select[Any]:
     return sa.select(table).order_by(column)
 
 
+def _is_in(table: sa.Table) -> sa.ColumnElement[bool]:
+    return sa.exists().where(table.c.sequence == entries.c.sequence)
+
+
 def charges_of(connection: sa.Connection, account: str, verb: str | None = None) -> list[Entry]:
     """All charges of an account, or those of one verb, oldest first."""
     query = (
-        sa.select(entries, results.c.sequence.is_not(None).label("has_result"))
-        .select_from(entries.outerjoin(results, entries.c.sequence == results.c.sequence))
+        sa.select(entries, sa.or_(_is_in(results), _is_in(pieces)).label("has_result"))
         .where(is_kind(CHARGE), entries.c.account == account)
         .order_by(entries.c.sequence)
     )
@@ -123,11 +126,9 @@ def charges_of(connection: sa.Connection, account: str, verb: str | None = None)
     ]
 
 
-def result_of(connection: sa.Connection, sequence: int) -> bytes | None:
-    """The stored bytes of one charge."""
-    query = sa.select(results.c.payload).where(results.c.sequence == sequence)
-    found = connection.execute(query).scalar()
-    return None if found is None else bytes(found)
+def runs(connection: sa.Connection) -> Callable[..., list[Any]]:
+    """What runs statements on a connection and returns the rows of each."""
+    return lambda *steps: [connection.execute(*step).all() for step in steps]
 
 
 def journal(connection: sa.Connection) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ kind              key                  digest
 ``cover``         the source
 ``quota``         the analyst
 ``charge``        the idempotency key  SHA-256 of the request
-``result``        the charge's key     SHA-256 of the stored bytes
+``result``        the charge's key     of the stored pieces: ``pieces``
 ================  ===================  ================================
 """
 
@@ -116,5 +116,14 @@ results = sa.Table(
     "results",
     metadata,
     sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+)
+
+# Written from schema 0003 on; ``results`` holds what was stored before.
+pieces = sa.Table(
+    "pieces",
+    metadata,
+    sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
+    sa.Column("piece", sa.Integer, primary_key=True),
     sa.Column("payload", sa.LargeBinary, nullable=False),
 )

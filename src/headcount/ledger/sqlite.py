@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ import sqlalchemy as sa
 
 from headcount.errors import LedgerError
 from headcount.ledger.address import Address
+from headcount.ledger.flush import Flush
+from headcount.ledger.journal import Head
 from headcount.ledger.mounts import mounted_over_network
 from headcount.ledger.queue import in_line
 from headcount.ledger.store import Rows, Store
 
 WAIT_SECONDS = 60
-FULL = 2
+NORMAL = 1
 
 
 def _settings(connection: Any, _record: object) -> None:
@@ -30,16 +33,17 @@ def _settings(connection: Any, _record: object) -> None:
         return None if row is None else row[0]
 
     journal = ask("journal_mode=WAL")
-    # NORMAL may lose committed charges when the power fails.
-    ask("synchronous=FULL")
+    # A commit is not flushed by SQLite, which would do so while everybody waits: ``Flush`` does it
+    # once the lock is gone, and nothing is shown before.
+    ask("synchronous=NORMAL")
     # On macOS a plain flush stops at the drive's own memory.
     ask("fullfsync=ON")
     ask("checkpoint_fullfsync=ON")
-    if journal != "wal" or ask("synchronous") != FULL:
+    if journal != "wal" or ask("synchronous") != NORMAL:
         connection.close()
         raise LedgerError(
             f"SQLite did not take the settings that the ledger rests on: journal_mode is "
-            f"{journal!r} and must be 'wal', synchronous must be FULL. Nothing was charged. Put "
+            f"{journal!r} and must be 'wal', synchronous must be NORMAL. Nothing was charged. Put "
             "the ledger on a local disk, in a folder that this user may write to."
         )
 
@@ -55,6 +59,7 @@ class SQLiteStore(Store):
                 "cannot keep two writers apart. Nothing was charged. Put it on a local disk, or "
                 "share a budget through PostgreSQL: ledger='postgresql://host/database'."
             )
+        _create(address.path)
         engine = sa.create_engine(
             address.url,
             paramstyle="named",
@@ -64,12 +69,15 @@ class SQLiteStore(Store):
         sa.event.listen(engine, "begin", _begin)
         super().__init__(address, engine)
         self._queue_file = Path(f"{address.path}.queue")
+        self._flush = Flush(self._queue_file, Path(f"{address.path}-wal"))
 
     @contextmanager
     def queue(self) -> Iterator[None]:
         """Wait in line at a file beside the ledger."""
         try:
-            with in_line(self._queue_file):
+            # The same people may write both.
+            mode = stat.S_IMODE(os.stat(self.address.path).st_mode)
+            with in_line(self._queue_file, mode):
                 yield
         except OSError:
             raise LedgerError(
@@ -78,16 +86,29 @@ class SQLiteStore(Store):
                 "space; trying again under the same key never charges twice."
             ) from None
 
-    def send(
-        self, connection: Any, steps: Sequence[tuple[str, Any]], *, first: bool, commit: bool
-    ) -> list[Rows]:
-        """Run each statement; take the write lock before the first."""
-        if first:
-            connection.execute("BEGIN IMMEDIATE")
-        rows = [connection.execute(text, values).fetchall() for text, values in steps]
-        if commit:
-            connection.execute("COMMIT")
-        return rows
+    def begin(self, connection: Any, *, turn: bool) -> None:
+        """Take the write lock. There is no writing without a turn in one file."""
+        connection.execute("BEGIN IMMEDIATE")
+
+    def send(self, connection: Any, steps: Sequence[tuple[str, Any]]) -> list[Rows]:
+        """Run each statement."""
+        return [connection.execute(text, values).fetchall() for text, values in steps]
+
+    def commit(self, connection: Any) -> int:
+        """Commit, and note in the queue's file that there is something to flush."""
+        connection.execute("COMMIT")
+        return self._flush.committed()
+
+    def settle(self, head: Head, ticket: int | None = None) -> None:
+        """Flush the write-ahead log, unless somebody did since."""
+        try:
+            self._flush.settle(ticket)
+        except OSError:
+            raise LedgerError(
+                f"The ledger {str(self.address)!r} could not be flushed to its disk. It is unknown "
+                "whether this was written, so count it as spent. Nothing is released. Check the "
+                "disk; trying again under the same key never charges twice."
+            ) from None
 
     def lock(self, connection: sa.Connection) -> None:
         """Nothing more to do: BEGIN IMMEDIATE has the lock."""
@@ -108,3 +129,9 @@ class SQLiteStore(Store):
 def _begin(connection: sa.Connection) -> None:
     immediate = connection.get_execution_options().get("immediate", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _create(path: Path) -> None:
+    """Make a new file that only its owner can read; SQLite gives its own files the same mode."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -1,8 +1,8 @@
 """A database for the ledger: how it is written to, read from, and locked.
 
-All statements are the same on every store and live elsewhere. A store knows four things: how its
-connections must be set up, how writers queue, how a batch of statements is sent, and who is
-asking.
+All statements are the same on every store and live elsewhere. A store knows five things: how its
+connections must be set up, how writers queue, how a batch of statements is sent, when it is on
+disk, and who is asking.
 """
 
 from __future__ import annotations
@@ -12,41 +12,71 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from headcount.ledger.address import Address
+from headcount.ledger.schema import entries
+from headcount.ledger.words import distrusted, gone
+
+if TYPE_CHECKING:
+    from headcount.ledger.journal import Head
 
 Step = tuple[sa.sql.expression.Executable, Mapping[str, Any]]
 Rows = Sequence[Any]
+
+
+SEEN = sa.select(entries.c.hash).where(entries.c.sequence == sa.bindparam("seen"))
 
 
 class Writer:
     """One write transaction, on the driver's own connection.
 
     Statements are SQLAlchemy's, compiled once per store. The driver runs them directly because a
-    charge is half a dozen small statements around one disk flush.
+    charge is half a dozen small statements around one disk flush. The first thing that a
+    transaction does is to look for the entry that this machine saw last.
     """
 
-    def __init__(self, store: Store, connection: Any) -> None:
-        self._store = store
+    def __init__(self, store: Store, connection: Any, seen: Head | None) -> None:
+        self.store = store
+        self.seen = seen
+        self.ticket = 0
         self._connection = connection
-        self._first = True
+        self._begun = False
+
+    def begin(self, *, turn: bool = True) -> None:
+        """Begin, after all who came earlier; or without a turn, for what is in nobody's way."""
+        self.store.begin(self._connection, turn=turn)
+        self._begun = True
+        if self.seen is not None and self.seen.sequence > 0:
+            (found,) = self._send([(SEEN, {"seen": self.seen.sequence})])
+            if [row[0] for row in found] != [self.seen.hash]:
+                raise distrusted(self.store.address, gone(self.seen.sequence))
 
     def run(self, *steps: Step) -> list[Rows]:
         """Run statements in order and return the rows of each."""
-        return self._send(steps, commit=False)
+        if not self._begun:
+            self.begin()
+        return self._send(steps)
+
+    def call(self, step: Step) -> Any:
+        """Run a function that takes its own turn, and return its one row.
+
+        Outside a transaction that was begun it is one of its own.
+        """
+        return self._send([step])[0][0]
 
     def finish(self, *steps: Step) -> None:
-        """Run the last statements and commit. When this returns, all of it is on disk."""
-        self._send(steps, commit=True)
+        """Run the last statements and commit; ``Store.settle`` says when it is on disk."""
+        self._send(steps)
+        if self._begun:
+            self.ticket = self.store.commit(self._connection)
 
-    def _send(self, steps: Sequence[Step], commit: bool) -> list[Rows]:
-        spelled = [(self._store.spell(statement), values) for statement, values in steps]
-        first, self._first = self._first, False
-        return self._store.send(self._connection, spelled, first=first, commit=commit)
+    def _send(self, steps: Sequence[Step]) -> list[Rows]:
+        spelled = [(self.store.spell(statement), values) for statement, values in steps]
+        return self.store.send(self._connection, spelled)
 
 
 class Store(ABC):
@@ -70,12 +100,12 @@ class Store(ABC):
         return known[1]
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
-        """A write transaction, after all that were asked for earlier; rolled back if unfinished."""
+    def writing(self, seen: Head | None) -> Iterator[Writer]:
+        """A write transaction, rolled back if unfinished. ``seen`` is what it must find there."""
         with self.queue():
             connection = self.engine.raw_connection()
             try:
-                yield Writer(self, connection.driver_connection)
+                yield Writer(self, connection.driver_connection, seen)
             except self.errors as error:
                 if self.is_lost(error):
                     # The others went the same way, more likely than not.
@@ -106,6 +136,8 @@ class Store(ABC):
         return False
 
     snapshot: ClassVar[Mapping[str, Any]] = {}
+    has_functions: ClassVar[bool] = False
+    """Whether the database charges and stores by functions of its own."""
 
     def queue(self) -> AbstractContextManager[None]:
         """Wait in line before a write transaction begins."""
@@ -120,10 +152,24 @@ class Store(ABC):
         return None
 
     @abstractmethod
-    def send(
-        self, connection: Any, steps: Sequence[tuple[str, Any]], *, first: bool, commit: bool
-    ) -> list[Rows]:
+    def begin(self, connection: Any, *, turn: bool) -> None:
+        """Begin a transaction on the driver's connection, after all who came earlier."""
+
+    @abstractmethod
+    def send(self, connection: Any, steps: Sequence[tuple[str, Any]]) -> list[Rows]:
         """Run statements on the driver's connection."""
+
+    @abstractmethod
+    def commit(self, connection: Any) -> int:
+        """Commit, and return a ticket for ``settle``."""
+
+    @abstractmethod
+    def settle(self, head: Head, ticket: int | None = None) -> None:
+        """Return when the entry ``head`` is on disk, or refuse if it was lost on the way.
+
+        Nothing may be shown, and no head moved, before. Whoever waits shares one flush; ``ticket``
+        is what ``commit`` gave, where this process made the entry.
+        """
 
     @abstractmethod
     def analyst(self) -> str:

@@ -1,96 +1,63 @@
-"""Read the whole journal again: is every entry the one that was written, and does all else agree?
+"""Read the journal again: is every entry the one that was written, and does all else agree?
 
-This runs whenever a ledger is opened. What it cannot see from inside, a ledger that was put back
-to an earlier day or exchanged for another, the head outside the database shows.
+Opening a ledger reads what came since this machine read it last, and compares the sums;
+``headcount ledger verify`` reads everything from the start, the stored results too, and works every
+cost out anew. What cannot be seen from inside, a ledger that was put back to an earlier day or
+exchanged for another, the head outside the database shows.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import sqlalchemy as sa
 
-from headcount.errors import LedgerError
-from headcount.ledger.journal import (
-    CHARGE,
-    COVER,
-    HASHED,
-    OPEN,
-    QUOTA,
-    RESULT,
-    Head,
-    digest_of,
-    hash_of,
-    start,
-)
+from headcount.ledger import pieces
+from headcount.ledger.history import ContradictionError, History
+from headcount.ledger.journal import Head, start
+from headcount.ledger.reading import runs
 from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
+from headcount.ledger.schema import pieces as pieces_table
 from headcount.ledger.store import Store
+from headcount.ledger.words import distrusted
 
-WHAT_TO_DO = (
-    "Nothing was charged and nothing is released. Bring back the newest copy of the ledger. If it "
-    "is lost, treat all of its budgets as spent, and start a new ledger, with new accounts, for "
-    "new data only."
-)
+Refuse = Callable[[str], NoReturn]
 
 
-@dataclass(slots=True)
-class History:
-    """What the entries of a ledger say, added up."""
-
-    head: Head
-    accounts: dict[str, list[Any]] = field(default_factory=dict)
-    quotas: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    spent_by: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    covers: dict[str, str] = field(default_factory=dict)
-    charges: dict[int, tuple[str, str]] = field(default_factory=dict)
-    results: dict[int, str] = field(default_factory=dict)
-
-    def add(self, row: Any) -> None:
-        """Take one more entry into account."""
-        if row.kind == OPEN:
-            stated_delta = json.loads(row.event)["stated_delta"]
-            limits = [row.neighbours, stated_delta, row.rho, row.delta]
-            self.accounts[row.account] = [*limits, 0, 0, 0]
-        elif row.kind == COVER:
-            self.covers[row.key] = row.account
-        elif row.kind == QUOTA:
-            self.quotas[row.account, row.key] = row.rho, row.delta
-            self.accounts[row.account][6] = 1
-        elif row.kind == CHARGE:
-            account = self.accounts[row.account]
-            account[4] += row.rho
-            account[5] += row.delta
-            spent = self.spent_by.setdefault((row.account, row.analyst), [0, 0])
-            spent[0] += row.rho
-            spent[1] += row.delta
-            self.charges[row.sequence] = row.account, row.key
-        elif row.kind == RESULT:
-            self.results[json.loads(row.event)["charge"]] = row.digest
-        else:
-            raise ValueError(row.kind)
+def name_of(connection: sa.Connection, address: object) -> str:
+    """The ledger's own name."""
+    names = connection.execute(sa.select(ledger.c.id)).scalars().all()
+    if len(names) != 1:
+        raise distrusted(address, "its own name was removed")
+    return str(names[0])
 
 
-def check(store: Store, connection: sa.Connection, seen: Head | None, *, full: bool) -> History:
+def check(
+    store: Store,
+    connection: sa.Connection,
+    seen: Head | None,
+    read_before: History | None = None,
+    *,
+    full: bool,
+) -> History:
     """Check a ledger from one moment's view of it; refuse with what is wrong.
 
-    ``seen`` is the head outside, read before that moment. ``full`` reads the stored results and
-    the database's pages too.
+    ``seen`` is the head outside, read before that moment. ``read_before`` is what this machine
+    knows of the entries up to some point. ``full`` reads all of them, the stored results and the
+    database's pages too.
     """
 
     def refuse(what: str) -> NoReturn:
-        raise LedgerError(
-            f"The ledger {str(store.address)!r} cannot be trusted: {what}. {WHAT_TO_DO}"
-        )
+        raise distrusted(store.address, what)
 
     if full and (damage := store.damage(connection)) is not None:
         refuse(damage)
-    names = connection.execute(sa.select(ledger.c.id)).scalars().all()
-    if len(names) != 1:
-        refuse("its own name was removed")
-    history, hash_then = _read_journal(connection, names[0], seen, refuse)
+    name = name_of(connection, store.address)
+    if seen is not None and seen.ledger != name and read_before is not None:
+        read_before = None
+    history = History(start(name)) if full or read_before is None else read_before
+    hash_then = _read_journal(connection, history, seen, refuse, full=full)
     if seen is not None:
         _compare_heads(history.head, hash_then, seen, refuse)
     _compare_tables(connection, history, refuse)
@@ -100,34 +67,40 @@ def check(store: Store, connection: sa.Connection, seen: Head | None, *, full: b
 
 
 def _read_journal(
-    connection: sa.Connection, name: str, seen: Head | None, refuse: Callable[[str], NoReturn]
-) -> tuple[History, str | None]:
-    head = start(name)
-    history = History(head)
-    hash_then = head.hash if seen is not None and seen.sequence == 0 else None
+    connection: sa.Connection,
+    history: History,
+    seen: Head | None,
+    refuse: Refuse,
+    *,
+    full: bool,
+) -> str | None:
+    """Read on, and return the hash at the entry that was seen."""
+    begun = history.head
+    at_start = sa.select(entries.c.hash).where(entries.c.sequence == begun.sequence)
+    if begun.sequence > 0 and connection.execute(at_start).scalar() != begun.hash:
+        refuse(
+            f"entry {begun.sequence} is not the one that this machine saw before. An old copy was "
+            "put back, or entries were changed or cut off"
+        )
+    hash_then = begun.hash if seen is not None and seen.sequence == begun.sequence else None
     found = connection.execution_options(yield_per=1000).execute(
-        sa.select(entries).order_by(entries.c.sequence)
+        sa.select(entries).where(entries.c.sequence > begun.sequence).order_by(entries.c.sequence)
     )
     with found as rows:
         for row in rows:
-            if row.sequence != head.sequence + 1:
-                refuse(f"entry {head.sequence + 1} is missing")
-            if row.previous != head.hash or row.hash != hash_of(row[: len(HASHED)]):
-                refuse(f"entry {row.sequence} was changed after it was written")
             try:
-                history.add(row)
-            except (KeyError, ValueError, TypeError):
-                refuse(f"entry {row.sequence} makes no sense")
-            head = Head(name, row.sequence, row.hash)
-            if seen is not None and seen.sequence == head.sequence:
-                hash_then = head.hash
-    history.head = head
-    return history, hash_then
+                history.add(row, full=full)
+            except ContradictionError as error:
+                refuse(str(error))
+            if seen is not None and seen.sequence == row.sequence:
+                hash_then = row.hash
+    if hash_then is None and seen is not None and seen.sequence < begun.sequence:
+        earlier = sa.select(entries.c.hash).where(entries.c.sequence == seen.sequence)
+        hash_then = connection.execute(earlier).scalar()
+    return hash_then
 
 
-def _compare_heads(
-    head: Head, hash_then: str | None, seen: Head, refuse: Callable[[str], NoReturn]
-) -> None:
+def _compare_heads(head: Head, hash_then: str | None, seen: Head, refuse: Refuse) -> None:
     if head.ledger != seen.ledger:
         refuse("it is not the ledger that this machine used under this address before")
     if head.sequence < seen.sequence:
@@ -135,39 +108,39 @@ def _compare_heads(
             f"it ends at entry {head.sequence} and had come to entry {seen.sequence} on this "
             "machine before. An old copy was put back, or entries were cut off"
         )
-    if hash_then != seen.hash:
+    if seen.sequence > 0 and hash_then != seen.hash:
         refuse(f"entry {seen.sequence} is not the one that this machine saw before")
 
 
-def _compare_tables(
-    connection: sa.Connection, history: History, refuse: Callable[[str], NoReturn]
-) -> None:
+def _compare_tables(connection: sa.Connection, history: History, refuse: Refuse) -> None:
     def same(what: str, found: Iterable[Any], expected: Iterable[Any]) -> None:
-        if sorted(map(tuple, found)) != sorted(map(tuple, expected)):
-            refuse(f"its {what} do not agree with its entries")
+        in_table, in_journal = (set(map(tuple, rows)) for rows in (found, expected))
+        if in_table != in_journal:
+            odd = min(in_table ^ in_journal)[0]
+            last = history.last_of.get(str(odd))
+            upto = "" if last is None else f", the last of which is entry {last}"
+            refuse(f"its {what} do not agree with its entries at {odd!r}{upto}")
 
-    same(
-        "accounts",
-        connection.execute(sa.select(accounts)).all(),
-        ((name, *values) for name, values in history.accounts.items()),
-    )
-    same(
-        "quotas",
-        connection.execute(sa.select(quotas)).all(),
-        (
-            (*who, *limits, *history.spent_by.get(who, (0, 0)))
-            for who, limits in history.quotas.items()
-        ),
-    )
+    same("accounts", connection.execute(sa.select(accounts)).all(), history.account_rows())
+    same("quotas", connection.execute(sa.select(quotas)).all(), history.quota_rows())
     same("covers", connection.execute(sa.select(covers)).all(), history.covers.items())
-    stored = connection.execute(sa.select(results.c.sequence)).all()
-    same("results", stored, ((sequence,) for sequence in history.results))
 
 
-def _compare_results(
-    connection: sa.Connection, history: History, refuse: Callable[[str], NoReturn]
-) -> None:
-    with connection.execution_options(yield_per=10).execute(sa.select(results)) as rows:
-        for sequence, payload in rows:
-            if digest_of(payload) != history.results[sequence]:
-                refuse(f"the stored result of entry {sequence} was changed")
+def _compare_results(connection: sa.Connection, history: History, refuse: Refuse) -> None:
+    whole = set(connection.execute(sa.select(results.c.sequence)).scalars())
+    in_pieces = connection.execute(
+        sa.select(pieces_table.c.sequence, sa.func.count()).group_by(pieces_table.c.sequence)
+    )
+    found = dict.fromkeys(whole) | {row[0]: int(row[1]) for row in in_pieces}
+    expected = {sequence: n for sequence, (_, n) in history.results.items()}
+    for sequence in sorted(found.keys() | expected.keys()):
+        if found.get(sequence, 0) != expected.get(sequence, 0):
+            refuse(
+                f"its results do not agree with its entries: what is stored of entry {sequence} is "
+                "not what was written"
+            )
+    run = runs(connection)
+    for sequence, (digest, n) in history.results.items():
+        parts = list(pieces.read(run, sequence, n))
+        if not pieces.is_whole(parts) or pieces.digest_of(parts) != digest:
+            refuse(f"the stored result of entry {sequence} was changed")

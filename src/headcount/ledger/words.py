@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from headcount.errors import UsageError
+from headcount.errors import LedgerError, UsageError
 from headcount.ledger.account import units_up
 from headcount.privacy.spend import Zcdp
 
+WHAT_TO_DO = (
+    "Nothing was charged and nothing is released. Bring back the newest copy of the ledger. If it "
+    "is lost, treat all of its budgets as spent, and start a new ledger, with new accounts, for "
+    "new data only."
+)
 LONGEST = 2000
 LARGEST = 2**63 - 1
 
@@ -32,3 +37,16 @@ def limit_units(limit: Zcdp, what: str) -> tuple[int, int]:
     if rho >= LARGEST:
         raise UsageError(f"{what} is too large to mean anything; rho must be below 9e6.")
     return rho, delta
+
+
+def distrusted(address: object, what: str) -> LedgerError:
+    """Why a ledger is not used, and what to do about it."""
+    return LedgerError(f"The ledger {str(address)!r} cannot be trusted: {what}. {WHAT_TO_DO}")
+
+
+def gone(sequence: int) -> str:
+    """What is wrong with a ledger that lacks an entry this machine saw."""
+    return (
+        f"entry {sequence}, which this machine saw, is not in it any more. An old copy was put "
+        "back, or a server took over that did not have it"
+    )

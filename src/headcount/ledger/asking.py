@@ -1,0 +1,91 @@
+"""A charge as it is asked for, what came of it, and how an earlier one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from headcount.errors import KeyReusedError
+from headcount.ledger.account import Account, Charge, Opening
+from headcount.ledger.journal import CHARGE, Head, is_kind
+from headcount.ledger.pieces import Run, stored
+from headcount.ledger.schema import entries
+from headcount.privacy.spend import Zcdp
+
+CHARGE_OF_KEY = sa.select(entries.c.sequence, entries.c.key, entries.c.at, entries.c.digest).where(
+    is_kind(CHARGE),
+    entries.c.account == sa.bindparam("account"),
+    entries.c.key == sa.bindparam("key"),
+)
+LATEST_OF_QUESTION = (
+    sa.select(entries.c.sequence, entries.c.key, entries.c.at, entries.c.digest)
+    .where(
+        is_kind(CHARGE),
+        entries.c.account == sa.bindparam("account"),
+        entries.c.digest == sa.bindparam("question"),
+    )
+    .order_by(entries.c.sequence.desc())
+    .suffix_with("LIMIT 1")
+)
+NO_QUESTION = ""
+"""Matches no request: a fresh draw looks for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One charge as it is asked for. The cost comes from the event's parameters alone."""
+
+    opening: Opening
+    analyst: str
+    key: str
+    fresh: bool
+    request_hash: str
+    verb: str
+    about: Mapping[str, str]
+    event: Mapping[str, Any]
+    neighbours: str
+    spend: Zcdp
+    rho: int
+    delta: int
+
+    @property
+    def account(self) -> Account:
+        """Whose budget pays."""
+        return self.opening.account
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What an earlier charge would be found by."""
+        question = NO_QUESTION if self.fresh else self.request_hash
+        return {"account": self.account.name, "key": self.key, "question": question}
+
+
+CHARGED, KNOWN, NO_ACCOUNT = "charged", "known", "no account"
+ACCOUNT_REFUSES, QUOTA_REFUSES, COVERED = "account", "quota", "covered"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a store did with a charge: made it, or why not. Only one that was made has a head."""
+
+    status: str
+    head: Head | None = None
+    at: str = ""
+
+
+def find(run: Run, names: Mapping[str, str], request_hash: str) -> Charge | None:
+    """The charge under this key, or else the newest for this question, with what it released."""
+    of_key, of_question = run((CHARGE_OF_KEY, names), (LATEST_OF_QUESTION, names))
+    found = of_key or of_question
+    if not found:
+        return None
+    sequence, key, at, digest = found[0]
+    if digest != request_hash:
+        raise KeyReusedError(
+            f"The key {key!r} was used before in account {names['account']!r} for a different "
+            "question. Nothing was read and nothing was charged. Use a new key."
+        )
+    return Charge(int(sequence), False, key, at, stored(run, int(sequence)))

@@ -1,0 +1,144 @@
+"""What the entries of a ledger say, added up one by one; and a file to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headcount.errors import LedgerError
+from headcount.ledger.costs import least_units, understated
+from headcount.ledger.journal import CHARGE, COVER, HASHED, OPEN, QUOTA, RESULT, Head, hash_of
+from headcount.ledger.pieces import count_in
+
+FORM = "headcount sums 1"
+
+
+class ContradictionError(Exception):
+    """What is wrong with an entry, in words for people."""
+
+
+@dataclass(slots=True)
+class History:
+    """The sums of all entries up to ``head``."""
+
+    head: Head
+    accounts: dict[str, list[Any]] = field(default_factory=dict)
+    quotas: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    spent_by: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    covers: dict[str, str] = field(default_factory=dict)
+    last_of: dict[str, int] = field(default_factory=dict)
+    n_charges: int = 0
+    results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
+    """Digest and number of pieces, of the results among the entries that were read now."""
+
+    def add(self, row: Any, *, full: bool) -> None:
+        """Take one more entry into account."""
+        head, sequence = self.head, row.sequence
+        if sequence != head.sequence + 1:
+            raise ContradictionError(f"entry {head.sequence + 1} is missing")
+        if row.previous != head.hash or row.hash != hash_of(row[: len(HASHED)]):
+            raise ContradictionError(f"entry {sequence} was changed after it was written")
+        try:
+            self._add(row, full=full)
+        except (KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
+            raise ContradictionError(f"entry {sequence} makes no sense") from None
+        self.last_of[row.account] = sequence
+        self.head = Head(head.ledger, sequence, row.hash)
+
+    def _add(self, row: Any, *, full: bool) -> None:
+        if row.kind == OPEN:
+            stated_delta = json.loads(row.event)["stated_delta"]
+            limits = [row.neighbours, stated_delta, row.rho, row.delta]
+            self.accounts[row.account] = [*limits, 0, 0, 0]
+        elif row.kind == COVER:
+            self.covers[row.key] = row.account
+        elif row.kind == QUOTA:
+            self.quotas[row.account, row.key] = row.rho, row.delta
+            self.accounts[row.account][6] = 1
+        elif row.kind == CHARGE:
+            self._add_charge(row, full=full)
+        elif row.kind == RESULT:
+            self.results[json.loads(row.event)["charge"]] = row.digest, count_in(row.about)
+        else:
+            raise ValueError(row.kind)
+
+    def _add_charge(self, row: Any, *, full: bool) -> None:
+        account = self.accounts[row.account]
+        try:
+            rho, delta = least_units(row.event, row.neighbours, account[0])
+            cheap = row.rho < rho or row.delta < delta
+            cheap = cheap or (full and understated(row.event, row.neighbours))
+        except LedgerError as error:
+            raise ContradictionError(f"entry {row.sequence} cannot be paid for: {error}") from None
+        if cheap:
+            raise ContradictionError(
+                f"entry {row.sequence} was charged less than what its event costs"
+            )
+        account[4] += row.rho
+        account[5] += row.delta
+        spent = self.spent_by.setdefault((row.account, row.analyst), [0, 0])
+        spent[0] += row.rho
+        spent[1] += row.delta
+        self.n_charges += 1
+
+    def account_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows that the table of accounts must have."""
+        return ((name, *values) for name, values in self.accounts.items())
+
+    def quota_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows that the table of quotas must have."""
+        return (
+            (*who, *limits, *self.spent_by.get(who, (0, 0))) for who, limits in self.quotas.items()
+        )
+
+    def save(self, path: Path) -> None:
+        """Keep the sums, to read on from here next time; whoever cannot reads from the start."""
+        record = {
+            "head": [self.head.ledger, self.head.sequence, self.head.hash],
+            "accounts": self.accounts,
+            "quotas": [[*who, *limits] for who, limits in self.quotas.items()],
+            "spent_by": [[*who, *spent] for who, spent in self.spent_by.items()],
+            "covers": self.covers,
+            "last_of": self.last_of,
+            "n_charges": self.n_charges,
+        }
+        text = json.dumps(record)
+        with suppress(OSError):
+            handle, draft = tempfile.mkstemp(prefix=".sums-", dir=path.parent)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(f"{FORM}\n{_check(text)}\n{text}")
+                os.replace(draft, path)
+            except OSError:
+                os.unlink(draft)
+
+
+def load(path: Path) -> History | None:
+    """The sums as they were kept; nothing where there are none, or where a crash cut them short."""
+    try:
+        form, check, text = path.read_text(encoding="utf-8").split("\n", 2)
+        if form != FORM or check != _check(text):
+            return None
+        record = json.loads(text)
+        return History(
+            Head(*record["head"]),
+            record["accounts"],
+            {(row[0], row[1]): (row[2], row[3]) for row in record["quotas"]},
+            {(row[0], row[1]): [row[2], row[3]] for row in record["spent_by"]},
+            record["covers"],
+            record["last_of"],
+            record["n_charges"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _check(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
