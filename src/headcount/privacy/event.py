@@ -4,7 +4,9 @@ The law of this module:
 
 1. An event is never removed. A ledger of any age must still be readable.
 2. An event is never re-meant. A different meaning is a different ``kind``.
-3. A new field is optional, and its absence means what was meant before the field was there.
+3. A new field is optional: it has a default, which means what was meant before the field was there.
+   A record without it is read as the default, and a field at its default is not written, so that a
+   version without the field reads whatever does not use it. A required field stays required.
 4. An unknown kind or field is refused, never skipped: what is not understood cannot be paid for.
 
 Events hold parameters, not costs. The cost is derived from them by ``accounting``, so that a
@@ -14,7 +16,7 @@ tighter accountant can read the same history again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -136,12 +138,16 @@ _KINDS: dict[str, type[Any]] = {
 def to_record(event: Event) -> dict[str, Any]:
     """Write an event as plain JSON values; fractions as text, so nothing is rounded."""
     record: dict[str, Any] = {"kind": event.kind}
-    if isinstance(event, Composed):
-        record["events"] = [to_record(part) for part in event.events]
-        return record
     for field in fields(event):
-        record[field.name] = str(getattr(event, field.name))
+        value = getattr(event, field.name)
+        if value == field.default:
+            continue
+        record[field.name] = _written(value)
     return record
+
+
+def _written(value: Fraction | tuple[Event, ...]) -> str | list[dict[str, Any]]:
+    return [to_record(part) for part in value] if isinstance(value, tuple) else str(value)
 
 
 def from_record(record: Mapping[str, Any]) -> Event:
@@ -155,14 +161,18 @@ def from_record(record: Mapping[str, Any]) -> Event:
             "or a newer one."
         )
     known = {field.name for field in fields(cls)}
-    unknown = set(record) - known - {"kind"}
-    missing = known - set(record)
-    if unknown or missing:
+    required = {field.name for field in fields(cls) if field.default is MISSING}
+    given = set(record) - {"kind"}
+    if not required <= given <= known:
         raise LedgerError(
             f"An event of kind {kind!r} in the ledger has fields this version cannot read: "
-            f"{', '.join(sorted(unknown | missing))}. Install the version that wrote it."
+            f"{', '.join(sorted((given - known) | (required - given)))}. "
+            "Install the version that wrote it."
         )
-    if cls is Composed:
-        return Composed(tuple(from_record(part) for part in record["events"]))
-    event: Event = cls(**{name: Fraction(record[name]) for name in known})
+    event: Event = cls(**{name: _read(name, record[name]) for name in given})
     return event
+
+
+def _read(name: str, value: Any) -> Fraction | tuple[Event, ...]:
+    # The parts of a composed event; every other field of every kind is a number.
+    return tuple(map(from_record, value)) if name == "events" else Fraction(value)
