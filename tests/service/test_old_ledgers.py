@@ -51,7 +51,14 @@ class Old:
 
 
 @pytest.fixture(params=VERSIONS)
-def old(request: pytest.FixtureRequest, new_database: Callable[[], str]) -> Old:
+def old(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Old:
+    # Every copy is the same ledger, and one machine would hold each to what it saw of the last.
+    monkeypatch.setenv("HEADCOUNT_HEADS", str(tmp_path / "heads"))
     folder = SAMPLES / request.param
     address = new_database()
     if "://" in address:

@@ -34,15 +34,16 @@ def analyst(
 
 
 def test_the_page_takes_a_team_to_two_analysts_at_once(server: Any, clients: ModuleType) -> None:
-    database, grants = re.findall(
-        r"^```sql\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    page = PAGE.read_text(encoding="utf-8")
+    database, people = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     server.sql(*database.split(";\n")[:-1])
     owner = clients.Ledger(server.address("budget", "budget_owner"))
     owner.open_account("web", clients.HUNDRED, covers=["warehouse"])
     owner.set_quota("web", "ann", Budget(rho="0.6"))
     owner.set_quota("web", "bob", Budget(rho="0.5"))
-    server.sql(*grants.split(";\n")[:-1], database="budget")
+    server.sql(*people.split(";\n")[:-1], database="budget")
+    for role, name in re.findall(r"^\$ headcount ledger grant (\w+) (\w+)$", page, re.MULTILINE):
+        owner.grant(role, name)
     addresses = [server.address("budget", name) for name in ("ann", "bob")]
     got = clients.together(2, analyst, clients, addresses)
     won = sum(each[0] for each in got)

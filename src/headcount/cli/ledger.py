@@ -167,6 +167,18 @@ def statement(
 
 
 @app.command()
+def grant(
+    role: str = typer.Argument(help="analyst, auditor or owner."),
+    name: str = typer.Argument(help="A role that can log in to the PostgreSQL server."),
+    ledger: str | None = WHERE,
+) -> None:
+    """Let somebody use a ledger on PostgreSQL: charge, or only read, or own it."""
+    book = _ledger(ledger)
+    book.grant(role, name)
+    print(visible_lines(f"{name} is {role} of the ledger {book.address} now."))
+
+
+@app.command()
 def verify(ledger: str | None = WHERE) -> None:
     """Check every entry, sum and stored result. Exit code 4 if anything is wrong."""
     book = _ledger(ledger)

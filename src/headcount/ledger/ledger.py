@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
-from headcount.ledger import asking, charging, opening, pieces, reading
+from headcount.ledger import asking, charging, opening, pieces, reading, roles
 from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
@@ -103,6 +103,13 @@ class Ledger:
         whole = self.account(account)
         return self._write(
             lambda writer: opening.set_quota(writer, self._id, self.analyst, whole, analyst, budget)
+        )
+
+    def grant(self, role: str, name: str) -> None:
+        """Make a login of the PostgreSQL server an analyst, an auditor or an owner here."""
+        named = read("analyst", name, called="name")
+        self._guarded(
+            lambda: roles.grant(self._store, role, named), "Nothing was changed.", waits=()
         )
 
     def covering(self, sources: Sequence[str]) -> dict[str, str]:

@@ -58,6 +58,12 @@ def wrong_settings(settings: Mapping[str, str]) -> str | None:
     return None
 
 
+def _leave_to_us(connection: Any) -> None:
+    """Our messages say where a transaction begins and ends; the driver must not."""
+    if not connection.autocommit:
+        connection.autocommit = True
+
+
 class PostgresStore(Store):
     """A database whose writers queue in one advisory lock, at READ COMMITTED."""
 
@@ -97,13 +103,12 @@ class PostgresStore(Store):
     def begin(self, connection: Any, *, turn: bool) -> None:
         """Begin, and take a turn."""
         with connection.cursor() as cursor:
-            # Our messages say where the transaction begins and ends; the driver must not.
-            connection.autocommit = True
+            _leave_to_us(connection)
             cursor.execute(f"{BEGIN}; {TAKE_TURN}" if turn else BEGIN)
 
     def send(self, connection: Any, steps: Sequence[tuple[str, Any]]) -> list[Rows]:
         """Run each statement; outside a transaction that was begun, each is one of its own."""
-        connection.autocommit = True
+        _leave_to_us(connection)
         rows: list[Rows] = []
         with connection.cursor() as cursor:
             for text, values in steps:

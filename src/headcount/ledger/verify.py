@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from headcount.ledger import pieces
 from headcount.ledger.history import ContradictionError, History
-from headcount.ledger.journal import Head, start
+from headcount.ledger.journal import LAST, Head, head_from, start
 from headcount.ledger.reading import runs
 from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
 from headcount.ledger.schema import pieces as pieces_table
@@ -78,10 +78,8 @@ def _read_journal(
     begun = history.head
     at_start = sa.select(entries.c.hash).where(entries.c.sequence == begun.sequence)
     if begun.sequence > 0 and connection.execute(at_start).scalar() != begun.hash:
-        refuse(
-            f"entry {begun.sequence} is not the one that this machine saw before. An old copy was "
-            "put back, or entries were changed or cut off"
-        )
+        last = head_from(connection.execute(LAST).all(), begun.ledger)
+        _compare_heads(last, None, begun, refuse)
     hash_then = begun.hash if seen is not None and seen.sequence == begun.sequence else None
     found = connection.execution_options(yield_per=1000).execute(
         sa.select(entries).where(entries.c.sequence > begun.sequence).order_by(entries.c.sequence)
