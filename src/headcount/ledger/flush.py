@@ -4,7 +4,8 @@ SQLite appends a commit to its write-ahead log and would flush the log before it
 writer in. Here the next writer comes first, and each flushes afterwards, outside the lock: whoever
 finds that a flush began after their own commit need not do it again.
 
-Two numbers in the queue's file say how many commits there were and how many of them are on disk.
+Numbers in the queue's file say how many commits there were, how many of them are on disk, and which
+flush was begun last.
 A commit takes the next number after it was made; a flush reads the number of commits before it
 begins and notes it when it has ended. Numbers that a crash left behind do no harm: a new commit has
 a number above all that were ever noted as flushed. What is in the log and then in the database's
@@ -19,7 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-COMMITS, FLUSHED = 8, 16
+from headcount.ledger.queue import HAS_BYTE_LOCKS, lock_byte
+
+COMMITS, FLUSHED, BEGUN = 8, 16, 24
 
 
 class Flush:
@@ -35,7 +38,7 @@ class Flush:
         """Note one more commit, in our turn, and return its number."""
         with _opened(self._queue) as file:
             number = _read(file, COMMITS) + 1
-            os.pwrite(file, number.to_bytes(8, "little"), COMMITS)
+            _write(file, COMMITS, number)
         return number
 
     def settle(self, number: int | None) -> None:
@@ -50,21 +53,36 @@ class Flush:
     def _settle(self, file: int, number: int | None) -> None:
         if number is None:
             number = _read(file, COMMITS)
-        if _read(file, FLUSHED) >= number:
-            return
-        with self._in_turn(file):
-            if _read(file, FLUSHED) < number:
-                newest = _read(file, COMMITS)
-                self._flush()
-                os.pwrite(file, newest.to_bytes(8, "little"), FLUSHED)
-
-    @contextmanager
-    def _in_turn(self, file: int) -> Iterator[None]:
-        """One flush at a time: those who come meanwhile share the next."""
         mode = os.fstat(file).st_mode & 0o777
-        with _opened(self._line, os.O_CREAT, mode) as line:
+        while _read(file, FLUSHED) < number:
+            with _opened(self._line, os.O_CREAT, mode) as line:
+                self._lead_or_follow(file, line, number)
+
+    def _lead_or_follow(self, file: int, line: int, number: int) -> None:
+        """Do the next flush if nobody is about to, or wait for the end of it.
+
+        The flush under way may have begun before our commit. The next one has not: it notes its
+        beginning before it reads how many commits there are, and ours was made before we looked.
+        """
+        if not HAS_BYTE_LOCKS:
             fcntl.flock(line, fcntl.LOCK_EX)
-            yield
+            self._flush_and_note(file, number)
+            return
+        following = _read(file, BEGUN) + 1
+        try:
+            lock_byte(line, fcntl.F_WRLCK, following, wait=False)
+        except BlockingIOError:
+            lock_byte(line, fcntl.F_RDLCK, following)
+            return
+        lock_byte(line, fcntl.F_RDLCK, following - 1)
+        _write(file, BEGUN, following)
+        self._flush_and_note(file, number)
+
+    def _flush_and_note(self, file: int, number: int) -> None:
+        if _read(file, FLUSHED) < number:
+            newest = _read(file, COMMITS)
+            self._flush()
+            _write(file, FLUSHED, newest)
 
     def _flush(self) -> None:
         # Gone when the last connection closed; SQLite flushed what it held before.
@@ -89,6 +107,10 @@ def _to_disk(file: int) -> None:
 
 def _read(file: int, place: int) -> int:
     return int.from_bytes(os.pread(file, 8, place), "little")
+
+
+def _write(file: int, place: int, number: int) -> None:
+    os.pwrite(file, number.to_bytes(8, "little"), place)
 
 
 @contextmanager

@@ -35,20 +35,21 @@ def in_line(path: Path, mode: int = 0o600) -> Iterator[None]:
             return
         try:
             number = int.from_bytes(os.pread(file, 8, 0), "little") + 1
-            _lock(file, fcntl.F_WRLCK, number)
+            lock_byte(file, fcntl.F_WRLCK, number)
             os.pwrite(file, number.to_bytes(8, "little"), 0)
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)
         try:
-            _lock(file, fcntl.F_RDLCK, number - 1)
+            lock_byte(file, fcntl.F_RDLCK, number - 1)
             yield
         finally:
             # Closing would do, unless a fork has a copy of the file.
-            _lock(file, fcntl.F_UNLCK, number)
+            lock_byte(file, fcntl.F_UNLCK, number)
     finally:
         os.close(file)
 
 
-def _lock(file: int, kind: int, number: int) -> None:
+def lock_byte(file: int, kind: int, number: int, *, wait: bool = True) -> None:
+    """Lock or unlock one byte of an open file; raises BlockingIOError if it must not wait."""
     place = struct.pack("hhqqi4x", kind, os.SEEK_SET, FIRST + number, 1, 0)
-    fcntl.fcntl(file, fcntl.F_OFD_SETLKW, place)
+    fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, place)
