@@ -142,3 +142,4 @@ def _compare_results(connection: sa.Connection, history: History, refuse: Refuse
         parts = list(pieces.read(run, sequence, n))
         if not pieces.is_whole(parts) or pieces.digest_of(parts) != digest:
             refuse(f"the stored result of entry {sequence} was changed")
+    history.read_results = True
