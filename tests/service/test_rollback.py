@@ -1,4 +1,4 @@
-"""A ledger is put back to an earlier day under programs that are using it: the next write finds out.
+"""A ledger is put back to an earlier day under programs that use it: the next write finds out.
 
 The copy that is put back is in perfect order. What it lacks is what this machine saw.
 """
