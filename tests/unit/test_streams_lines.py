@@ -30,7 +30,7 @@ def piped(*parts: bytes, groups: list[str], field: str | None = None, wait: floa
     writer = threading.Thread(target=write)
     writer.start()
     with Stream(groups=groups, epsilon=BARE) as stream:
-        add_lines(stream, out, field=field, flush_every=0.05)
+        add_lines(stream, out, field=field)
         counted = stream._place.counters.tolist()
     writer.join()
     os.close(out)

@@ -15,6 +15,9 @@ import hashlib
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+
+from headcount.errors import UsageError
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -77,3 +80,19 @@ class ValueHash:
         lengths = np.array([len(text) for text in encoded], dtype=np.int64)
         data = np.frombuffer(b"".join(encoded) + bytes(PADDING), np.uint8)
         return self.of(data, np.cumsum(lengths) - lengths, lengths)
+
+
+def known_hashes(seed: str, groups: tuple[str, ...] | None) -> pa.Array | None:
+    """The hashes of listed groups, by which their events are found."""
+    if groups is None:
+        return None
+    hashes = ValueHash(seed).of_texts(groups)
+    if len(np.unique(hashes)) < len(hashes):
+        raise UsageError("Two groups share a hash, by a rare chance. Take another seed.")
+    return arrow(hashes)
+
+
+def arrow(hashes: Hashes) -> pa.Array:
+    """The same numbers as Arrow has them, without a copy."""
+    # pa.array looks for pandas first, and importing that takes longer than a million events.
+    return pa.Array.from_buffers(pa.uint64(), len(hashes), [None, pa.py_buffer(hashes)])
