@@ -173,9 +173,8 @@ def test_a_file_at_rest_is_copied_merged_and_finished_without_a_draw_for_countin
         other = Stream.like(stream, path=tmp_path / "other.hcs")
     other.close()
     before = path.read_bytes(), path.stat()
-    with Stream.at_rest(path) as resting:
-        with pytest.raises(UsageError, match="Stream.load"):
-            resting.update(["a"])
+    with Stream.at_rest(path) as resting, pytest.raises(UsageError, match="opened at rest"):
+        resting.update(["a"])
     assert (path.read_bytes(), path.stat()) == before
     with Stream.at_rest(path) as resting:
         resting.merge(tmp_path / "other.hcs")

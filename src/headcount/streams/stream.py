@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import pyarrow.compute as pc
 
 from headcount.errors import UsageError
 from headcount.privacy.exact import Number
@@ -26,7 +25,7 @@ from headcount.streams import promise
 from headcount.streams.arguments import checked
 from headcount.streams.copies import put_copy
 from headcount.streams.file import read_terms
-from headcount.streams.hashing import Bytes, Places, ValueHash, arrow, known_hashes
+from headcount.streams.hashing import Bytes, Places, ValueHash, found_at, known_hashes
 from headcount.streams.places import Kept, Place
 from headcount.streams.terms import Terms, new_terms
 from headcount.streams.values import laid_out
@@ -142,8 +141,7 @@ class Stream:
         if self._known is None:
             at = (hashes % np.uint64(self.terms.n_counters)).view(np.int64)
         else:
-            found = pc.index_in(arrow(hashes), value_set=self._known)
-            at = found.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
+            at = found_at(hashes, self._known)
         with self._turn:
             self._must_count()
             counters = self._place.counters  # [P5] nothing else is changed by an event

@@ -156,7 +156,7 @@ def _merged(n: int, epsilon: float) -> Finding:
 
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
     findings: list[Finding] = []
-    n = 10_000
+    n = 6_000
     for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
         findings.append(_merged(n, epsilon))
         for neighbours in Neighbours:
