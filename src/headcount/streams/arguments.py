@@ -31,6 +31,7 @@ MAX_COUNTERS = 1 << 32
 LARGEST = 1 << 256
 """Python refuses to spell out numbers of thousands of digits; nobody counts by those."""
 LONGEST_GROUP = 1 << 16
+LONGEST_PATH = 2_000
 SEED_BYTES = 16
 LEAST_EPSILON, MOST_EPSILON = "1/1000000", 1000
 """With less, noise comes near the range of a counter; more protects nobody."""
@@ -81,7 +82,8 @@ def _seed(value: Any, name: str) -> str:
 
 def place(value: Any, name: str) -> Path:
     """The path of a file, made whole: whatever folder the process goes to, it stays that file."""
-    good = isinstance(value, str | Path) and bool(str(value)) and is_text(str(value))
+    good = isinstance(value, str | Path) and 0 < len(str(value)) <= LONGEST_PATH
+    good = good and is_text(str(value))
     try:
         where = Path(os.path.realpath(value)) if good else None
     except (OSError, ValueError):
