@@ -63,6 +63,10 @@ def killed_soon(clients: ModuleType, dice: random.Random, folder: Path, write: o
     while not (folder / "acknowledged").exists():
         time.sleep(0.005)
     time.sleep(dice.random() * 0.05)
+    if dice.random() < 0.7:  # most kills are to find a copy half done
+        deadline = time.monotonic() + 0.5
+        while not os.path.exists(folder / "copy.hcs.new") and time.monotonic() < deadline:
+            pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
