@@ -20,9 +20,11 @@ import pytest
 
 from headcount.streams.stream import Stream
 
+Run = Callable[..., str]
+
 
 @pytest.fixture
-def run(headcount_command: str, tmp_path: Path):  # type: ignore[no-untyped-def]
+def run(headcount_command: str, tmp_path: Path) -> Run:
     def call(*words: str, text: bytes | None = None, fails: bool = False) -> str:
         ran = subprocess.run(
             [headcount_command, "stream", *words], input=text, capture_output=True, cwd=tmp_path
@@ -33,7 +35,7 @@ def run(headcount_command: str, tmp_path: Path):  # type: ignore[no-untyped-def]
     return call
 
 
-def test_two_machines_count_and_one_publishes(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_two_machines_count_and_one_publishes(run: Run, tmp_path: Path) -> None:
     (tmp_path / "pages.txt").write_text("home\nhelp\n")
     said = run("new", "here.hcs", "--groups", "pages.txt", "--epsilon", "60")
     assert "Promised" in said
@@ -141,9 +143,9 @@ SEED = "00112233445566778899aabbccddeeff"
 
 @pytest.mark.parametrize("before", ["new", "add", "snapshot", "merge"])
 def test_from_a_shell_nothing_but_the_counters_tells_whether_an_event_came(
-    run,
+    run: Run,
     tmp_path: Path,
-    before: str,  # type: ignore[no-untyped-def]
+    before: str,
 ) -> None:
     lives = []
     for name, lines in (("with", b"home\n"), ("without", b"")):
@@ -199,8 +201,8 @@ def test_a_state_is_written_by_the_clock_whether_lines_come_or_not(
 
 
 def test_a_copy_onto_the_state_itself_is_refused_before_anything_happens(
-    run,
-    tmp_path: Path,  # type: ignore[no-untyped-def]
+    run: Run,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "pages.txt").write_text("home\n")
     run("new", "state.hcs", "--groups", "pages.txt", "--epsilon", "1")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -249,13 +250,14 @@ def test_groups_are_spelled_as_their_events_are(counts: Read) -> None:
 
 
 def test_calls_that_make_no_sense_are_refused_and_draw_nothing(abc: Make, tmp_path: Path) -> None:
-    stream = abc()
-    hashed = Stream(buckets=8, epsilon=1)
-    for call in (
-        lambda: Stream.load(3),
-        lambda: Stream.load(tmp_path),
-        lambda: Stream.at_rest(None),
-        lambda: Stream.like(b"x"),
+    stream: Any = abc()
+    hashed: Any = Stream(buckets=8, epsilon=1)
+    kind: Any = Stream
+    calls: list[Callable[[], object]] = [
+        lambda: kind.load(3),
+        lambda: kind.load(tmp_path),
+        lambda: kind.at_rest(None),
+        lambda: kind.like(b"x"),
         lambda: stream.merge(3),
         lambda: stream.merge(hashed),
         lambda: stream.snapshot(None),
@@ -268,7 +270,8 @@ def test_calls_that_make_no_sense_are_refused_and_draw_nothing(abc: Make, tmp_pa
         lambda: stream.finish(colour="red"),
         lambda: hashed.finish(n_events=-1),
         lambda: hashed.finish(method=3),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(UsageError, match="Nothing was"):
             call()
     assert stream.n_noises == hashed.n_noises == 1

@@ -54,7 +54,7 @@ class Stream:
     def __init__(
         self,
         *,
-        groups: Sequence[str] | None = None,
+        groups: Sequence[object] | None = None,
         buckets: int | None = None,
         epsilon: Number,
         neighbours: str = "add-remove",
