@@ -118,9 +118,9 @@ def test_what_a_sample_claims_is_certified_again(tmp_path: Path, claimed: str) -
         "sequence": 2,
         "kind": "charge",
         "key": "k",
-        "event": json.dumps(record | {"rho": claimed, "delta": "1/1000000"}),
+        "event": json.dumps(record | {"rho": claimed, "delta": "1/10000000"}),
         "rho": 5 * 10**11,
-        "delta": 10**12,
+        "delta": 10**11,
         "previous": ledger.journal()[0]["hash"],
     }
     row["hash"] = hash_of([row[name] for name in HASHED])

@@ -36,7 +36,7 @@ class Flush:
 
     def committed(self) -> int:
         """Note one more commit, in our turn, and return its number."""
-        with _opened(self._queue) as file:
+        with _opened(self._queue, os.O_CREAT) as file:
             number = _read(file, COMMITS) + 1
             _write(file, COMMITS, number)
         return number
