@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,8 +75,7 @@ class SQLiteStore(Store):
         """Wait in line at a file beside the ledger."""
         try:
             # The same people may write both.
-            mode = stat.S_IMODE(os.stat(self.address.path).st_mode)
-            with in_line(self._queue_file, mode):
+            with in_line(self._queue_file, os.stat(self.address.path)):
                 yield
         except OSError:
             raise LedgerError(
@@ -96,8 +94,10 @@ class SQLiteStore(Store):
 
     def commit(self, connection: Any) -> int:
         """Commit, and note in the queue's file that there is something to flush."""
+        number = self._flush.take_number()
         connection.execute("COMMIT")
-        return self._flush.committed()
+        self._flush.made(number)
+        return number
 
     def settle(self, head: Head, ticket: int | None = None) -> None:
         """Flush the write-ahead log, unless somebody did since."""
