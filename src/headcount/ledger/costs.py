@@ -8,6 +8,7 @@ losses; it is certified anew here, and may lie ``GRID`` above the old one, since
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -21,6 +22,8 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
 GRID = Fraction(1, 100)
+COARSEST = 40
+"""No sample of use has losses this many times below its rate, for each root of a sample."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -50,12 +53,10 @@ def _samples(event: Event) -> Iterator[SampleThreshold]:
 def _too_cheap(event: SampleThreshold, neighbours: Neighbours) -> bool:
     if not 0 < event.rate < 1 or event.rho <= 0 or event.delta <= 0:
         return True
+    # A claim far below the cost would ask for a grid that never ends; a coarse one refutes it too.
+    least = -math.log1p(-float(event.rate)) * math.sqrt(event.n_samples) / COARSEST
+    reach = max(reach_of(Zcdp(event.rho, event.delta)), min(least, 8.0))
     certified = certified_rho(
-        event.rate,
-        int(event.threshold),
-        int(event.n_samples),
-        event.delta,
-        neighbours,
-        reach_of(Zcdp(event.rho, event.delta)),
+        event.rate, int(event.threshold), int(event.n_samples), event.delta, neighbours, reach
     )
     return certified > event.rho * (1 + GRID)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +50,19 @@ def mechanism(record: Mapping[str, Any]) -> str:
     if "events" in record:
         return "; ".join(mechanism(part) for part in record["events"])
     numbers = [
-        f"{name.replace('_', ' ')} {float(Fraction(value)):.4g}"
+        f"{name.replace('_', ' ')} {_rounded(Fraction(value))}"
         for name, value in record.items()
         if name != "kind"
     ]
     return f"{record['kind'].replace('-', ' ')}: {', '.join(numbers)}"
+
+
+def _rounded(value: Fraction) -> str:
+    try:
+        return f"{float(value):.4g}"
+    except OverflowError:
+        # Whoever charges chooses the numbers, and no choice may keep a statement from being made.
+        return f"{Decimal(value.numerator) / value.denominator:.4g}"
 
 
 def statement(ledger: Ledger, name: str, *, as_html: bool = False) -> str:
