@@ -12,8 +12,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    import psycopg
 
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 LONG = os.environ.get("HEADCOUNT_LONG") == "1"
@@ -80,10 +84,13 @@ class Server:
         self.sql(f"CREATE DATABASE {name}")
         return self.address(name)
 
-    def sql(self, *statements: str, database: str = "postgres") -> None:
+    def connected(self, database: str = "postgres") -> psycopg.Connection:
         import psycopg
 
-        with psycopg.connect(self.address(database), autocommit=True) as connection:
+        return psycopg.connect(self.address(database), autocommit=True)
+
+    def sql(self, *statements: str, database: str = "postgres") -> None:
+        with self.connected(database) as connection:
             for statement in statements:
                 connection.execute(statement)
 
