@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,9 +30,12 @@ def missing(what: str) -> None:
 
 
 class Server:
-    """A PostgreSQL cluster on loopback, run as ``postgres`` because the server refuses root."""
+    """A PostgreSQL cluster on loopback, run as ``postgres`` because the server refuses root.
 
-    def __init__(self) -> None:
+    ``of`` is the primary that it is a standby of.
+    """
+
+    def __init__(self, of: Server | None = None) -> None:
         if not (POSTGRES / "initdb").exists():
             missing("PostgreSQL 15")
         self.folder = Path(tempfile.mkdtemp(prefix="headcount-ledger-"))
@@ -42,8 +45,12 @@ class Server:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
-        self._run("initdb", "-D", f"{self.folder}/data", "-A", "trust", "-U", "postgres",
-                  "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        if of is None:
+            self._run("initdb", "-D", f"{self.folder}/data", "-A", "trust", "-U", "postgres",
+                      "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        else:
+            self._run("pg_basebackup", "-d", of.address(), "-D", f"{self.folder}/data",
+                      "-R", "-X", "stream", "-c", "fast", "--no-sync")  # fmt: skip
         self._numbers = itertools.count()
         self.start()
 
@@ -65,6 +72,10 @@ class Server:
     def crash(self) -> None:
         """Stop as a crash does: no checkpoint, no goodbye."""
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-m", "immediate", "stop")
+
+    def promote(self) -> None:
+        """Let a standby take over."""
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "promote")
 
     def close(self) -> None:
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop", check=False)
@@ -118,17 +129,39 @@ def long() -> bool:
 
 @pytest.fixture(scope="session")
 def clients() -> ModuleType:
-    """The programs that tests fork, loaded once by path since test folders are not packages."""
+    """The programs that tests fork."""
+    return beside("clients")
+
+
+def beside(name: str) -> ModuleType:
+    """What several tests use, loaded once by path since test folders are not packages."""
     import importlib.util
 
-    where = Path(__file__).with_name("clients.py")
-    spec = importlib.util.spec_from_file_location("headcount_service_clients", where)
+    loaded = sys.modules.get(f"headcount_service_{name}")
+    if loaded is not None:
+        return loaded
+    where = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"headcount_service_{name}", where)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def people(server: Server) -> Server:
+    """The server, with a login for everyone."""
+    books = beside("books")
+    server.sql(*(f"CREATE ROLE {name} LOGIN" for name in (books.OWNER, *books.PEOPLE)))
+    return server
+
+
+@pytest.fixture
+def book(people: Server, clients: ModuleType, tmp_path: Path) -> Any:
+    """A ledger with an owner, two analysts and an auditor, and one charge."""
+    return beside("books").Book(people, clients, tmp_path)
 
 
 STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]

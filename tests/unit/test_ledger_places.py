@@ -95,7 +95,7 @@ def test_a_server_that_is_not_there_is_an_error_without_a_password(tmp_path: Pat
     assert caught.value.__context__ is None
 
 
-GOOD = dict(zip(NAMES, ("on", "", "on", "on", "UTF8", "off"), strict=True))
+GOOD = dict(zip(NAMES, ("on", "", "on", "on", "UTF8", "off", "read committed"), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -124,13 +124,17 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What ``Ledger.charge`` did: a new entry, or an old one with what it released, if anything."""
+    """What ``Ledger.charge`` did: a new entry, or an old one with what it released, if anything.
+
+    ``paid_for`` is the event of an old entry, and the relation that it was stated for.
+    """
 
     sequence: int
     is_new: bool
     key: str
     charged_at: str
     result: bytes | None
+    paid_for: tuple[Event, Neighbours] | None = None
 
     @property
     def named(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +14,18 @@ from headcount.ledger.account import Account, Charge, Opening
 from headcount.ledger.journal import CHARGE, Head, is_kind
 from headcount.ledger.pieces import Run, stored
 from headcount.ledger.schema import entries
+from headcount.privacy.event import from_record
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
-CHARGE_OF_KEY = sa.select(entries.c.sequence, entries.c.key, entries.c.at, entries.c.digest).where(
+WHAT = (entries.c.key, entries.c.at, entries.c.digest, entries.c.event, entries.c.neighbours)
+CHARGE_OF_KEY = sa.select(entries.c.sequence, *WHAT).where(
     is_kind(CHARGE),
     entries.c.account == sa.bindparam("account"),
     entries.c.key == sa.bindparam("key"),
 )
 LATEST_OF_QUESTION = (
-    sa.select(entries.c.sequence, entries.c.key, entries.c.at, entries.c.digest)
+    sa.select(entries.c.sequence, *WHAT)
     .where(
         is_kind(CHARGE),
         entries.c.account == sa.bindparam("account"),
@@ -82,10 +86,11 @@ def find(run: Run, names: Mapping[str, str], request_hash: str) -> Charge | None
     found = of_key or of_question
     if not found:
         return None
-    sequence, key, at, digest = found[0]
+    sequence, key, at, digest, event, neighbours = found[0]
     if digest != request_hash:
         raise KeyReusedError(
             f"The key {key!r} was used before in account {names['account']!r} for a different "
             "question. Nothing was read and nothing was charged. Use a new key."
         )
-    return Charge(int(sequence), False, key, at, stored(run, int(sequence)))
+    paid_for = from_record(json.loads(event)), Neighbours(neighbours)
+    return Charge(int(sequence), False, key, at, stored(run, int(sequence)), paid_for)

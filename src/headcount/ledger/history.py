@@ -47,17 +47,30 @@ class History:
             raise ContradictionError(f"entry {sequence} was changed after it was written")
         try:
             self._add(row, full=full)
-        except (KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
+        except ContradictionError:
+            raise
+        except (
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ):
             raise ContradictionError(f"entry {sequence} makes no sense") from None
         self.last_of[row.account] = sequence
         self.head = Head(head.ledger, sequence, row.hash)
 
     def _add(self, row: Any, *, full: bool) -> None:
         if row.kind == OPEN:
+            if row.account in self.accounts:
+                raise ContradictionError(f"entry {row.sequence} opens an account a second time")
             stated_delta = json.loads(row.event)["stated_delta"]
             limits = [row.neighbours, stated_delta, row.rho, row.delta]
             self.accounts[row.account] = [*limits, 0, 0, 0]
         elif row.kind == COVER:
+            if self.covers.get(row.key, row.account) != row.account:
+                raise ContradictionError(f"entry {row.sequence} moves a source to another account")
             self.covers[row.key] = row.account
         elif row.kind == QUOTA:
             self.quotas[row.account, row.key] = row.rho, row.delta
@@ -65,7 +78,10 @@ class History:
         elif row.kind == CHARGE:
             self._add_charge(row, full=full)
         elif row.kind == RESULT:
-            self.results[json.loads(row.event)["charge"]] = row.digest, count_in(row.about)
+            charge = json.loads(row.event)["charge"]
+            if charge in self.results:
+                raise ContradictionError(f"entry {row.sequence} is a second result of one charge")
+            self.results[charge] = row.digest, count_in(row.about)
         else:
             raise ValueError(row.kind)
 
@@ -86,6 +102,11 @@ class History:
         spent = self.spent_by.setdefault((row.account, row.analyst), [0, 0])
         spent[0] += row.rho
         spent[1] += row.delta
+        quota = self.quotas.get((row.account, row.analyst), (0, 0)) if account[6] else account[2:4]
+        if account[4] > account[2] or account[5] > account[3]:
+            raise ContradictionError(f"entry {row.sequence} spends more than the account had")
+        if spent[0] > quota[0] or spent[1] > quota[1]:
+            raise ContradictionError(f"entry {row.sequence} spends more than its analyst's quota")
         self.n_charges += 1
 
     def account_rows(self) -> Iterator[tuple[Any, ...]]:

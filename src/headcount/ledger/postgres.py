@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from headcount.ledger.words import distrusted, gone
 # The lock of a database in which writers queue: first come, first served. Any fixed number does.
 QUEUE = 4_845_414_443_455_544
 TAKE_TURN = f"SELECT pg_advisory_xact_lock({QUEUE})"
+SET_ISOLATION = "SET default_transaction_isolation = 'read committed'"
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COMMIT = "SET LOCAL synchronous_commit = off; COMMIT"
 SETTLE = (
@@ -31,6 +32,7 @@ NAMES = (
     "full_page_writes",
     "server_encoding",
     "in_hot_standby",
+    "default_transaction_isolation",
 )
 
 
@@ -64,6 +66,22 @@ def _leave_to_us(connection: Any) -> None:
         connection.autocommit = True
 
 
+@contextmanager
+def _warnings(connection: Any) -> Iterator[list[Any]]:
+    """What the server warns of meanwhile."""
+    heard: list[Any] = []
+
+    def hear(said: Any) -> None:
+        if said.severity_nonlocalized == "WARNING":
+            heard.append(said.sqlstate)
+
+    connection.add_notice_handler(hear)
+    try:
+        yield heard
+    finally:
+        connection.remove_notice_handler(hear)
+
+
 class PostgresStore(Store):
     """A database whose writers queue in one advisory lock, at READ COMMITTED."""
 
@@ -92,7 +110,12 @@ class PostgresStore(Store):
         row = connection.execute(f"SELECT session_user, {asked}").fetchone()
         connection.rollback()
         self._analyst = str(row[0])
-        wrong = wrong_settings(dict(zip(NAMES, map(str, row[1:]), strict=True)))
+        settings = dict(zip(NAMES, map(str, row[1:]), strict=True))
+        if settings["default_transaction_isolation"] != "read committed":
+            # A charge is a statement by itself, which takes the server's default.
+            connection.execute(SET_ISOLATION)
+            connection.commit()
+        wrong = wrong_settings(settings)
         if wrong is not None:
             connection.close()
             raise LedgerError(
@@ -131,7 +154,8 @@ class PostgresStore(Store):
         connection = self.engine.raw_connection()
         try:
             named = {"sequence": head.sequence, "hash": head.hash}
-            ((row,),) = self.send(connection.driver_connection, [(SETTLE, named)])
+            with _warnings(connection.driver_connection) as warnings:
+                ((row,),) = self.send(connection.driver_connection, [(SETTLE, named)])
         except self.errors as error:
             if self.is_lost(error):
                 connection.invalidate()
@@ -142,6 +166,13 @@ class PostgresStore(Store):
                 connection.close()
         if not row[1]:
             raise distrusted(self.address, gone(head.sequence))
+        if warnings:
+            # A wait for a standby that somebody ended is no error to the server.
+            raise LedgerError(
+                f"The ledger {str(self.address)!r}: entry {head.sequence} was written, and whether "
+                "a standby has it is unknown. Count it as spent. Nothing is released. Trying again "
+                "under the same key never charges twice."
+            )
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether the server went away: no word from it, or a word that it is going."""

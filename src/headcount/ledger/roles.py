@@ -18,6 +18,7 @@ OWNED_BY = (
     "quote_ident(pg_get_userbyid(relowner)), quote_ident(current_schema()) "
     "FROM pg_class WHERE oid = 'entries'::regclass"
 )
+MAY_CREATE = "SELECT has_schema_privilege(%(name)s, current_schema(), 'CREATE')"
 
 
 def grant(store: Store, role: str, name: str) -> None:
@@ -48,6 +49,14 @@ def grant(store: Store, role: str, name: str) -> None:
             raise UsageError(f"{name!r} owns the ledger already. Nothing was changed.")
         for statement in _statements(role, str(known), str(quoted_owner), str(schema)):
             connection.exec_driver_sql(statement)
+        may_create = connection.exec_driver_sql(MAY_CREATE, {"name": name}).scalar_one()
+        if role != OWNER and may_create:
+            raise UsageError(
+                f"{name!r} may make functions in the schema {schema}, and others would run them in "
+                "place of the ledger's. Someone who owns the schema runs: REVOKE CREATE ON SCHEMA "
+                f'{schema} FROM PUBLIC, "{name}". A superuser can only be an owner. Nothing was '
+                "changed."
+            )
 
 
 def _statements(role: str, name: str, owner: str, schema: str) -> list[str]:
@@ -59,6 +68,7 @@ def _statements(role: str, name: str, owner: str, schema: str) -> list[str]:
     give = f"GRANT EXECUTE ON FUNCTION {functions} TO {name}"
     return [
         f"GRANT USAGE ON SCHEMA {schema} TO {name}",
+        f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, {name}",
         f"REVOKE ALL ON TABLE {tables} FROM {name}",
         f"GRANT SELECT ON TABLE {tables} TO {name}",
         take if role == AUDITOR else give,

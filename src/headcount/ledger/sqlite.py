@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DisconnectionError
 
 from headcount.errors import LedgerError
 from headcount.ledger.address import Address
@@ -21,6 +22,7 @@ from headcount.ledger.store import Rows, Store
 
 WAIT_SECONDS = 60
 NORMAL = 1
+FILE = "the file's number"
 
 
 def _settings(connection: Any, _record: object) -> None:
@@ -65,10 +67,20 @@ class SQLiteStore(Store):
             connect_args={"timeout": WAIT_SECONDS, "check_same_thread": False},
         )
         sa.event.listen(engine, "connect", _settings)
+        sa.event.listen(engine, "connect", self._note_file)
+        sa.event.listen(engine, "checkout", self._refuse_other_file)
         sa.event.listen(engine, "begin", _begin)
         super().__init__(address, engine)
         self._queue_file = Path(f"{address.path}.queue")
         self._flush = Flush(self._queue_file, Path(f"{address.path}-wal"))
+
+    def _note_file(self, _connection: object, record: Any) -> None:
+        record.info[FILE] = _number(self.address.path)
+
+    def _refuse_other_file(self, _connection: object, record: Any, _proxy: object) -> None:
+        """A connection stays with a file that another was put in the place of; get a new one."""
+        if record.info[FILE] != _number(self.address.path):
+            raise DisconnectionError
 
     @contextmanager
     def queue(self) -> Iterator[None]:
@@ -129,6 +141,14 @@ class SQLiteStore(Store):
 def _begin(connection: sa.Connection) -> None:
     immediate = connection.get_execution_options().get("immediate", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _number(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _create(path: Path) -> None:

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headcount.errors import EngineError
+from headcount.errors import EngineError, LedgerError
 from headcount.releases.release import Release
 from headcount.releases.request import Request
 from headcount.releases.stages import Progress, Stages
@@ -84,6 +84,7 @@ def run(
         )
         if charge.result is not None:
             return _again(charge)
+        _refuse_unpaid(work, charge)
         log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
         if charge.is_new and opening.budget is not None and len(ledger.accounts()) == 1:
             log.warning(NEW_LEDGER, opening.account.name, ledger.address)
@@ -92,6 +93,16 @@ def run(
     stored = ledger.store_result(charge.sequence, payload)
     stages(STORED)
     return Release.from_bytes(stored, key=charge.key)
+
+
+def _refuse_unpaid(work: Work, charge: Charge) -> None:
+    """Draw under an old charge only what it paid for [O2]; others wrote it, with other programs."""
+    if charge.paid_for not in (None, (work.event, work.neighbours)):
+        raise LedgerError(
+            f"Entry {charge.sequence}, of the key {charge.key!r}, was charged for this question "
+            "and paid for something else than the question needs. Nothing was read and nothing "
+            "was charged. fresh=True, under a new key, charges anew."
+        )
 
 
 def _again(charge: Charge) -> Release:
