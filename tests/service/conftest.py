@@ -188,3 +188,14 @@ def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[],
 def files(folder: Path) -> Callable[[], str]:
     numbers = itertools.count()
     return lambda: str(folder / f"ledger-{next(numbers)}.db")
+
+
+@pytest.fixture
+def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that everybody can get to; those of pytest are its user's alone."""
+    made = Path(tempfile.mkdtemp(prefix="headcount-files-"))
+    made.chmod(0o755)
+    monkeypatch.setenv("HEADCOUNT_HEADS", str(made / "heads"))
+    (made / "ledgers").mkdir()
+    yield made / "ledgers"
+    shutil.rmtree(made)
