@@ -12,9 +12,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    import psycopg
 
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 LONG = os.environ.get("HEADCOUNT_LONG") == "1"
@@ -92,10 +95,13 @@ class Server:
         self.sql(f"CREATE DATABASE {name}")
         return self.address(name)
 
-    def sql(self, *statements: str, database: str = "postgres") -> None:
+    def connected(self, database: str = "postgres") -> psycopg.Connection:
         import psycopg
 
-        with psycopg.connect(self.address(database), autocommit=True) as connection:
+        return psycopg.connect(self.address(database), autocommit=True)
+
+    def sql(self, *statements: str, database: str = "postgres") -> None:
+        with self.connected(database) as connection:
             for statement in statements:
                 connection.execute(statement)
 
@@ -182,3 +188,14 @@ def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[],
 def files(folder: Path) -> Callable[[], str]:
     numbers = itertools.count()
     return lambda: str(folder / f"ledger-{next(numbers)}.db")
+
+
+@pytest.fixture
+def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that everybody can get to; those of pytest are its user's alone."""
+    made = Path(tempfile.mkdtemp(prefix="headcount-files-"))
+    made.chmod(0o755)
+    monkeypatch.setenv("HEADCOUNT_HEADS", str(made / "heads"))
+    (made / "ledgers").mkdir()
+    yield made / "ledgers"
+    shutil.rmtree(made)

@@ -11,6 +11,7 @@ SQLITE_REASONS = (
     ("disk I/O", "the disk failed or is full"),
     ("locked", "another process kept it locked for too long"),
     ("malformed", "its file is damaged; bring back the newest copy"),
+    ("while it was read", "it was written to while it was read; try again"),
     ("readonly", "it may not be written to; check its permissions"),
     ("unable to open", "its file cannot be opened; check the path and its permissions"),
 )
@@ -23,8 +24,9 @@ def open_store(address: Address) -> Store:
 
         return PostgresStore(address)
     from headcount.ledger.sqlite import SQLiteStore
+    from headcount.ledger.sqlite_reader import SQLiteReader, may_only_read
 
-    return SQLiteStore(address)
+    return SQLiteReader(address) if may_only_read(address.path) else SQLiteStore(address)
 
 
 def reason(error: BaseException) -> str:

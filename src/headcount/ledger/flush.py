@@ -4,25 +4,30 @@ SQLite appends a commit to its write-ahead log and would flush the log before it
 writer in. Here the next writer comes first, and each flushes afterwards, outside the lock: whoever
 finds that a flush began after their own commit need not do it again.
 
-Numbers in the queue's file say how many commits there were, how many of them are on disk, and which
-flush was begun last.
-A commit takes the next number after it was made; a flush reads the number of commits before it
-begins and notes it when it has ended. Numbers that a crash left behind do no harm: a new commit has
-a number above all that were ever noted as flushed. What is in the log and then in the database's
-own file was flushed by SQLite on the way.
+Numbers in the queue's file say which commit was begun last, which one was made last, which ones are
+on disk, and which flush was begun last. A writer takes its number while it holds the database's
+lock, so a number that was taken says that all before it were made, or never will be. A process that
+is killed at its commit leaves a number that was taken and perhaps not made; until the next commit,
+readers then flush for themselves. A flush looks at the numbers before it begins and notes what it
+covers when it has ended. Numbers that a crash left behind do no harm: a new one is above all that
+were ever written. What is in the log and then in the database's own file was flushed by SQLite on
+the way.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from headcount.ledger.queue import HAS_BYTE_LOCKS, lock_byte
+from headcount.ledger.queue import HAS_BYTE_LOCKS, lock_byte, made_like
 
-COMMITS, FLUSHED, BEGUN = 8, 16, 24
+TAKEN, FLUSHED, BEGUN, MADE = 8, 16, 24, 32
+HEADER = 32
+MAY_NOT = frozenset({errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class Flush:
@@ -32,30 +37,40 @@ class Flush:
         self._queue = queue
         self._log = log
         self._line = queue.with_name(f"{queue.name}.flush")
-        self._known = 0
+        self._known: tuple[int, bytes] | None = None
 
-    def committed(self) -> int:
-        """Note one more commit, in our turn, and return its number."""
-        with _opened(self._queue, os.O_CREAT) as file:
-            number = _read(file, COMMITS) + 1
-            _write(file, COMMITS, number)
+    def take_number(self) -> int:
+        """The number of a commit, under the database's lock and before it is made."""
+        with _opened(self._queue) as file:
+            number = max(_read(file, place) for place in (TAKEN, FLUSHED, MADE)) + 1
+            _write(file, TAKEN, number)
         return number
 
+    def made(self, number: int) -> None:
+        """Say that the commit of this number was made; unsaid, it costs others a flush."""
+        with suppress(OSError), _opened(self._queue) as file:
+            _write(file, MADE, number)
+
     def settle(self, number: int | None) -> None:
-        """Return when the commit of this number is on disk, or every commit so far."""
+        """Return when our commit of this number is on disk, or every commit that can be seen."""
         try:
             with _opened(self._queue) as file:
                 self._settle(file, number)
-        except (FileNotFoundError, PermissionError):
+        except OSError as error:
+            if error.errno not in MAY_NOT:
+                raise
             # Whoever may not take part waits for a flush of their own.
             self._flush()
 
     def _settle(self, file: int, number: int | None) -> None:
         if number is None:
-            number = _read(file, COMMITS)
-        mode = os.fstat(file).st_mode & 0o777
+            number = _read(file, TAKEN)
+            if _read(file, MADE) < number:
+                # Made or not, nobody can say: it may have been seen.
+                self._flush()
+                return
         while _read(file, FLUSHED) < number:
-            with _opened(self._line, os.O_CREAT, mode) as line:
+            with made_like(self._line, os.fstat(file)) as line:
                 self._lead_or_follow(file, line, number)
 
     def _lead_or_follow(self, file: int, line: int, number: int) -> None:
@@ -80,20 +95,23 @@ class Flush:
 
     def _flush_and_note(self, file: int, number: int) -> None:
         if _read(file, FLUSHED) < number:
-            newest = _read(file, COMMITS)
+            made, taken = _read(file, MADE), _read(file, TAKEN)
+            # The newest may be on its way still, unless it says that it was made.
+            newest = taken if taken <= made else taken - 1
             self._flush()
-            _write(file, FLUSHED, newest)
+            _write(file, FLUSHED, max(newest, number))
 
     def _flush(self) -> None:
         # Gone when the last connection closed; SQLite flushed what it held before.
         with suppress(FileNotFoundError), _opened(self._log, only_read=True) as log:
             _to_disk(log)
-            number = os.fstat(log).st_ino
-            if number != self._known:
+            # By its header too: the number of a file that is gone may be given again.
+            known = os.fstat(log).st_ino, os.pread(log, HEADER, 0)
+            if known != self._known:
                 # A new file is on disk when its folder says so.
                 with _opened(self._log.parent, os.O_DIRECTORY, only_read=True) as folder:
                     os.fsync(folder)
-                self._known = number
+                self._known = known
 
 
 def _to_disk(file: int) -> None:
@@ -114,10 +132,8 @@ def _write(file: int, place: int, number: int) -> None:
 
 
 @contextmanager
-def _opened(
-    path: Path, flags: int = 0, mode: int = 0o600, *, only_read: bool = False
-) -> Iterator[int]:
-    file = os.open(path, flags | (os.O_RDONLY if only_read else os.O_RDWR), mode)
+def _opened(path: Path, flags: int = 0, *, only_read: bool = False) -> Iterator[int]:
+    file = os.open(path, flags | (os.O_RDONLY if only_read else os.O_RDWR))
     try:
         yield file
     finally:

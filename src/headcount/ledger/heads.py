@@ -179,7 +179,7 @@ def _check(head: Head) -> str:
 
 def _head(line: bytes) -> Head | None:
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode())
         head = Head(str(record["ledger"]), int(record["sequence"]), str(record["hash"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -21,10 +21,18 @@ def bring_up_to_date(store: Store) -> None:
     """Make the tables of a new ledger, or take those of an older one to this version."""
     # Asked without a lock first: almost always there is nothing to do.
     with store.reading() as connection:
-        if _version(store, connection) == CURRENT:
+        version = _version(store, connection)
+        if version == CURRENT:
             return
+        if version is not None and store.only_reads:
+            raise LedgerError(
+                f"The ledger {str(store.address)!r} was written by an earlier version of headcount "
+                "and must be brought up to date, which this user may not do. Nothing was charged. "
+                "Someone who may write to it looks at it once: headcount ledger show"
+            )
     with store.changing() as connection:
         if _version(store, connection) != CURRENT:
+            store.keep_others_out()
             _upgrade(connection)
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # Locks on single bytes that belong to an open file and not to a process; on Linux.
@@ -22,10 +23,28 @@ FIRST = 64
 
 
 @contextmanager
-def in_line(path: Path, mode: int = 0o600) -> Iterator[None]:
-    """Wait until everyone who came before has left; then it is our turn."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, mode)
+def made_like(path: Path, like: os.stat_result | None = None) -> Iterator[int]:
+    """A file, open; made for the same people as another if it is not there, whatever the umask."""
     try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if like is not None:
+            if os.geteuid() == 0:
+                os.fchown(file, like.st_uid, like.st_gid)
+            with suppress(PermissionError):
+                # Whoever came first has done it.
+                os.fchmod(file, stat.S_IMODE(like.st_mode))
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def in_line(path: Path, like: os.stat_result | None = None) -> Iterator[None]:
+    """Wait until everyone who came before has left; then it is our turn."""
+    with made_like(path, like) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if not HAS_BYTE_LOCKS:
             try:
@@ -45,8 +64,6 @@ def in_line(path: Path, mode: int = 0o600) -> Iterator[None]:
         finally:
             # Closing would do, unless a fork has a copy of the file.
             lock_byte(file, fcntl.F_UNLCK, number)
-    finally:
-        os.close(file)
 
 
 def lock_byte(file: int, kind: int, number: int, *, wait: bool = True) -> None:

@@ -21,7 +21,8 @@ from headcount.ledger.mounts import mounted_over_network
 from headcount.ledger.queue import in_line
 from headcount.ledger.store import Rows, Store
 
-WAIT_SECONDS = 60
+WAIT = 60
+"""Seconds that SQLite waits for a lock."""
 NORMAL = 1
 FILE = "the file's number"
 
@@ -61,19 +62,23 @@ class SQLiteStore(Store):
                 "cannot keep two writers apart. Nothing was charged. Put it on a local disk, or "
                 "share a budget through PostgreSQL: ledger='postgresql://host/database'."
             )
-        _create(address.path)
-        engine = sa.create_engine(
-            address.url,
-            paramstyle="named",
-            connect_args={"timeout": WAIT_SECONDS, "check_same_thread": False},
-        )
-        sa.event.listen(engine, "connect", _settings)
-        sa.event.listen(engine, "connect", self._note_file)
-        sa.event.listen(engine, "checkout", self._refuse_other_file)
+        engine = self._engine(address)
         sa.event.listen(engine, "begin", _begin)
         super().__init__(address, engine)
         self._queue_file = Path(f"{address.path}.queue")
         self._flush = Flush(self._queue_file, Path(f"{address.path}-wal"))
+
+    def _engine(self, address: Address) -> sa.Engine:
+        _create(address.path)
+        engine = sa.create_engine(
+            address.url,
+            paramstyle="named",
+            connect_args={"timeout": WAIT, "check_same_thread": False},
+        )
+        sa.event.listen(engine, "connect", _settings)
+        sa.event.listen(engine, "connect", self._note_file)
+        sa.event.listen(engine, "checkout", self._refuse_other_file)
+        return engine
 
     def _note_file(self, _connection: object, record: Any) -> None:
         record.info[FILE] = _number(self.address.path)
@@ -88,8 +93,7 @@ class SQLiteStore(Store):
         """Wait in line at a file beside the ledger."""
         try:
             # The same people may write both.
-            mode = stat.S_IMODE(os.stat(self.address.path).st_mode)
-            with in_line(self._queue_file, mode):
+            with in_line(self._queue_file, os.stat(self.address.path)):
                 yield
         except OSError:
             raise LedgerError(
@@ -108,8 +112,10 @@ class SQLiteStore(Store):
 
     def commit(self, connection: Any) -> int:
         """Commit, and note in the queue's file that there is something to flush."""
+        number = self._flush.take_number()
         connection.execute("COMMIT")
-        return self._flush.committed()
+        self._flush.made(number)
+        return number
 
     def settle(self, head: Head, ticket: int | None = None) -> None:
         """Flush the write-ahead log, unless somebody did since."""
@@ -121,6 +127,14 @@ class SQLiteStore(Store):
                 "whether this was written, so count it as spent. Nothing is released. Check the "
                 "disk; trying again under the same key never charges twice."
             ) from None
+
+    def keep_others_out(self) -> None:
+        """Take the rights of all but the owner and the group away from a ledger's files."""
+        for ending in ("", "-wal", "-shm", ".queue"):
+            path = f"{self.address.path}{ending}"
+            # Only the owner can, and not every file is there.
+            with suppress(OSError):
+                os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~stat.S_IRWXO)
 
     def lock(self, connection: sa.Connection) -> None:
         """Nothing more to do: BEGIN IMMEDIATE has the lock."""
@@ -154,4 +168,8 @@ def _number(path: Path) -> tuple[int, int] | None:
 def _create(path: Path) -> None:
     """Make a new file that only its owner can read; SQLite gives its own files the same mode."""
     with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        try:
+            os.fchmod(file, 0o600)
+        finally:
+            os.close(file)

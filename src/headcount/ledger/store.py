@@ -138,6 +138,11 @@ class Store(ABC):
     snapshot: ClassVar[Mapping[str, Any]] = {}
     has_functions: ClassVar[bool] = False
     """Whether the database charges and stores by functions of its own."""
+    only_reads: ClassVar[bool] = False
+    """Whether this user may read the ledger and not write to it."""
+
+    def keep_others_out(self) -> None:  # noqa: B027  a server has no files of its own
+        """Take rights away that an earlier version left to everybody."""
 
     def queue(self) -> AbstractContextManager[None]:
         """Wait in line before a write transaction begins."""

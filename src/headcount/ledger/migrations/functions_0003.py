@@ -300,6 +300,8 @@ BEGIN
     INSERT INTO {schema}.pieces VALUES (number, piece_, payload_) ON CONFLICT DO NOTHING;
 END $$
 """
+# What is put and hashed comes before the turn: a result may be long, or have to wait for another
+# process that stores one for the same charge. The inner block undoes it when it is refused.
 STORE = """
 CREATE FUNCTION {schema}.ledger_store(
     number bigint, last_piece integer, payload_ bytea, seen bigint, seen_hash text,
@@ -309,30 +311,34 @@ DECLARE
     paid {schema}.entries;
     e {schema}.entries;
     digest_ text;
+    n bigint;
 BEGIN
-    status := {schema}.ledger_start(seen, seen_hash);
-    IF status IS NOT NULL THEN
+    BEGIN
+        PERFORM {schema}.ledger_put(number, last_piece, payload_);
+        SELECT count(*), string_agg(encode(sha256(payload), 'hex'), '' ORDER BY piece)
+            INTO n, digest_ FROM {schema}.pieces
+            WHERE sequence = number AND piece BETWEEN 0 AND last_piece;
+        IF last_piece > 0 THEN
+            digest_ := encode(sha256(convert_to(digest_, 'UTF8')), 'hex');
+        END IF;
+        status := {schema}.ledger_start(seen, seen_hash);
+        IF status IS NULL THEN
+            SELECT * INTO paid FROM {schema}.entries WHERE sequence = number AND kind = 'charge';
+            IF NOT FOUND THEN
+                status := 'no charge';
+            ELSIF EXISTS (SELECT FROM {schema}.entries
+                    WHERE kind = 'result' AND event = '{{"charge": ' || number || '}}') THEN
+                status := 'stored before';
+            END IF;
+        END IF;
+        IF status IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'HC003', MESSAGE = 'not stored';
+        END IF;
+    EXCEPTION WHEN SQLSTATE 'HC003' THEN
         RETURN;
-    END IF;
-    SELECT * INTO paid FROM {schema}.entries WHERE sequence = number AND kind = 'charge';
-    IF NOT FOUND THEN
-        status := 'no charge';
-        RETURN;
-    END IF;
-    IF EXISTS (SELECT FROM {schema}.entries
-            WHERE kind = 'result' AND event = '{{"charge": ' || number || '}}') THEN
-        status := 'stored before';
-        RETURN;
-    END IF;
-    PERFORM {schema}.ledger_put(number, last_piece, payload_);
-    IF last_piece + 1 <> (SELECT count(*) FROM {schema}.pieces
-            WHERE sequence = number AND piece BETWEEN 0 AND last_piece) THEN
+    END;
+    IF n <> last_piece + 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'a result with pieces missing';
-    END IF;
-    SELECT string_agg(encode(sha256(payload), 'hex'), '' ORDER BY piece) INTO digest_
-        FROM {schema}.pieces WHERE sequence = number AND piece <= last_piece;
-    IF last_piece > 0 THEN
-        digest_ := encode(sha256(convert_to(digest_, 'UTF8')), 'hex');
     END IF;
     e := {schema}.ledger_append(ROW(0, 'result', paid.account, paid.key, '', '', '', digest_,
         '{{"pieces": "' || last_piece + 1 || '"}}', '{{"charge": ' || number || '}}', 0, 0,
