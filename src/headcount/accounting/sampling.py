@@ -33,6 +33,7 @@ from headcount.privacy.spend import Zcdp
 RATE_UNIT = Fraction(1, 1 << 40)
 RHO_UNIT = Fraction(1, 10**12)
 OBJECTIVES = ("smallest group", "largest sample")
+MOST_EPSILON = 50.0
 MOST_RHO = 1_000
 MOST_REACH = 8.0
 """No better sample costs more than this rho, and no loss that matters is far above this one."""
@@ -40,6 +41,7 @@ MOST_REACH = 8.0
 CRUMB_OF_DELTA = 1e-7
 """What of delta may pay for arrays that stay short, for each of the samples."""
 
+Fits = Callable[[Fraction, int], bool]
 FIX = "Raise epsilon, rho or delta, or lower the bound. Nothing was charged."
 
 
@@ -64,7 +66,7 @@ def delta_of(
     For add and remove it is the exact one. For replacement it is the smaller of two bounds: a
     user's leaving costs at most ``-log(1 - rate)`` of epsilon, or the composed pair of both.
     """
-    chance, level = float(rate), float(epsilon)
+    chance, level = float(rate), _level(epsilon)
     if neighbours is Neighbours.ADD_REMOVE:
         worst = max(sup_up(chance, threshold, level), sup_down(chance, threshold, level))
         return worst * (1 + SLACK)
@@ -72,6 +74,11 @@ def delta_of(
         _leaving_apart(chance, threshold, level),
         composed_delta(chance, threshold, level, neighbours, 1),
     )
+
+
+def _level(epsilon: float | Fraction) -> float:
+    """Beyond some epsilon a smaller one is as good: a delta falls as epsilon grows."""
+    return float(min(epsilon, MOST_EPSILON))
 
 
 def _leaving_apart(rate: float, threshold: int, epsilon: float) -> float:
@@ -106,7 +113,7 @@ def best(
     rate there is and then the least threshold. ``most_rate`` caps the rate, for instance by what
     may be sent.
     """
-    level, share = float(epsilon), float(delta)
+    level, share = _level(epsilon), float(delta)
     if not level > 0 or not 0 < share < 1:
         raise UsageError("A sample needs an epsilon above 0 and a delta between 0 and 1.")
 
@@ -120,7 +127,10 @@ def best(
     def most(threshold: int) -> float:
         return min(free, _edge(share, n_samples, threshold))
 
-    return _search(cost, objective, _first(share), free / 2, most, most_rate)
+    def fits(rate: Fraction, threshold: int) -> bool:
+        return cost(float(rate), threshold) <= 1
+
+    return _search(cost, fits, objective, _first(share), free / 2, most, most_rate)
 
 
 @lru_cache(maxsize=32)
@@ -138,16 +148,18 @@ def best_within(
     rho, reach = float(min(limit.rho, MOST_RHO)), reach_of(limit)
 
     def cost(rate: float, threshold: int) -> float:
-        chance, delta = Fraction(rate), limit.delta
-        found = certified_rho(chance, threshold, n_samples, delta, neighbours, reach)
-        return float(found) / rho if found > limit.rho else min(1.0, float(found) / rho)
+        return _rho(rate, threshold, n_samples, float(limit.delta), neighbours, reach) / rho
+
+    def fits(rate: Fraction, threshold: int) -> bool:
+        found = certified_rho(rate, threshold, n_samples, limit.delta, neighbours, reach)
+        return found <= limit.rho
 
     def most(threshold: int) -> float:
         # The grid of losses is about as long on both sides.
         return min(-math.expm1(-TOP * reach), _edge(float(limit.delta), n_samples, threshold))
 
     near = min(0.3, 2 * math.sqrt(rho / n_samples))
-    return _search(cost, objective, _first(float(limit.delta)), near, most, most_rate)
+    return _search(cost, fits, objective, _first(float(limit.delta)), near, most, most_rate)
 
 
 def _first(delta: float) -> int:
@@ -156,6 +168,8 @@ def _first(delta: float) -> int:
 
 def _edge(delta: float, n_samples: int, threshold: int) -> float:
     """A rate that is too large: a user completes a group that shows everybody in it."""
+    if n_samples < 1:
+        raise UsageError(f"There must be at least one sample, not {n_samples}.")
     one = -math.expm1(math.log1p(-delta) / n_samples)
     return one ** (1 / threshold)
 
@@ -163,7 +177,8 @@ def _edge(delta: float, n_samples: int, threshold: int) -> float:
 def reach_of(limit: Zcdp) -> float:
     """The epsilon about which the losses of a release of this cost lie."""
     rho = min(limit.rho, Fraction(MOST_RHO))
-    least = math.sqrt(8 * float(rho)) + 2 * float(rho)
+    # Next to a large delta the conversion says nothing; losses are then of its size.
+    least = max(math.sqrt(8 * float(rho)) + 2 * float(rho), 4 * float(limit.delta))
     return min(MOST_REACH, max(least, float(epsilon_at(rho, limit.delta))))
 
 
@@ -179,14 +194,20 @@ def certified_rho(
 
     ``reach`` says where the grid of losses is; any value is safe.
     """
-    crumb = CRUMB_OF_DELTA * float(delta) / n_samples
-    pair = one_sample(float(rate), threshold, neighbours, reach).times(n_samples, crumb)
-    rho = rho_of(pair, float(delta))
+    rho = _rho(float(rate), threshold, n_samples, float(delta), neighbours, reach)
     return rho if math.isinf(rho) else round_up(Fraction(rho), RHO_UNIT)
+
+
+def _rho(
+    rate: float, threshold: int, n_samples: int, delta: float, neighbours: Neighbours, reach: float
+) -> float:
+    pair = one_sample(rate, threshold, neighbours, reach)
+    return rho_of(pair.times(n_samples, CRUMB_OF_DELTA * delta / n_samples), delta)
 
 
 def _search(
     cost: Cost,
+    fits: Fits,
     objective: str,
     first: int,
     near: float,
@@ -208,14 +229,14 @@ def _search(
         found = smallest_group(cost, first, near, lambda t: min(limit, most(t)))
     if found is None:
         raise UsageError(f"No sample is safe for so little. {FIX}")
-    return _certified(cost, *found)
+    return _certified(fits, *found)
 
 
-def _certified(cost: Cost, rate: float, threshold: int) -> SampledThreshold:
+def _certified(fits: Fits, rate: float, threshold: int) -> SampledThreshold:
     """The rate rounded down to whole units, and certified as it will be used."""
-    chosen = round_down(Fraction(rate), RATE_UNIT)
-    while chosen >= LEAST_RATE:
-        if cost(float(chosen), threshold) <= 1:
+    chosen, less = round_down(Fraction(rate), RATE_UNIT), Fraction(1, 10_000)
+    while chosen >= LEAST_RATE and less < 1:
+        if fits(chosen, threshold):
             return SampledThreshold(chosen, threshold)
-        chosen = round_down(chosen * Fraction(9999, 10_000), RATE_UNIT)
+        chosen, less = round_down(chosen * (1 - less), RATE_UNIT), 2 * less
     raise UsageError(f"No rate is safe at this threshold. {FIX}")

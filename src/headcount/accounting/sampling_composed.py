@@ -1,15 +1,16 @@
 """Several fresh samples together: one pair of laws that is at least as telling as any group.
 
-The worst delta of all group sizes, as a function of ``exp(epsilon)``, is convex. Upper bounds of it
-at the points of a grid, joined by their lower convex hull, are nowhere below it: at each corner the
-bound holds, and between corners a convex function is below its chords. A convex function that
-starts at 1 and falls no faster than 1 is the profile of a pair of discrete laws, whose masses are
-the changes of its slope: non-negative by construction, and they are checked all the same. By
-Blackwell's theorem every group is post-processing of that pair, so ``n`` samples, each chosen
-after the last was seen, are post-processing of ``n`` independent copies (Zhu, Dong and Wang 2022).
+The worst delta of all group sizes, as a function of ``exp(epsilon)``, is convex. Its values at the
+points of a grid, joined by their lower convex hull, are nowhere below it: a convex function is
+below its chords [H1]. A convex function that starts at 1 and falls no faster than 1 is the profile
+of a pair of discrete laws, whose masses are the changes of its slope: non-negative by construction,
+and they are checked all the same. By Blackwell's theorem every group is post-processing of that pair,
+so ``n`` samples, each chosen after the last was seen, are post-processing of ``n`` independent
+copies (Zhu, Dong and Wang 2022).
 
 Copies are added up by plain convolution of non-negative numbers. Nothing cancels, so small deltas
-keep their digits, which a Fourier transform would lose at about 1e-14.
+keep their digits, which a Fourier transform would lose at about 1e-14. Mass that is cut off at the
+ends, to keep arrays short, is not dropped: it counts as an infinite loss, on both sides [H2].
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ TOP = 3
 """The grid: so many steps to the epsilon that matters, and so many times it in all."""
 
 CRUMB = 1e-26
-"""Mass this small at either end is given an infinite loss, so that arrays stay short."""
+"""Mass this small at either end is given an infinite loss, unless more is allowed."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Losses:
         )
 
     def plus(self, other: Losses, crumb: float = CRUMB) -> Losses:
-        """Both, independently; up to ``crumb`` of mass at either end has an infinite loss."""
+        """Both, independently; up to ``crumb`` of mass at either end has an infinite loss [H2]."""
         p, q = np.convolve(self.p, other.p), np.convolve(self.q, other.q)
         larger = np.maximum(p, q)
         before, beyond = np.cumsum(larger), np.cumsum(larger[::-1])[::-1]

@@ -8,15 +8,15 @@ is shown if it is at least ``threshold``; otherwise the group is not. One more u
   ``log((1 - rate) (size + 1) / (size + 1 - x))``, and below 0 where the group is not shown.
 * *down* compares the smaller with the larger. Its loss is at most ``-log(1 - rate)``.
 
-**The worst size.** Put ``q = 1 - (1 - rate) exp(-epsilon)``, with a negative ``epsilon`` for *down*.
-The worst size of all is ``floor((threshold - 1) / q)``, for both directions [S2]: up to it delta
-grows with the size, and from it on the threshold hides nothing that matters, so that a larger group
-is post-processing of a smaller one [S1]. With ``q <= 0`` *down* costs nothing. The proof is step 2 of
-``mechanisms/sample_threshold.md``.
+**The worst size.** Put ``q = 1 - (1 - rate) exp(-epsilon)``, with a negative ``epsilon`` for
+*down*. The worst size of all is ``floor((threshold - 1) / q)``, for both directions [S2]: up to it
+delta grows with the size, and from it on the threshold hides nothing that matters, so that a larger
+group is post-processing of a smaller one [S1]. With ``q <= 0`` *down* costs nothing. The proof is
+step 2 of ``mechanisms/sample_threshold.md``.
 
 **Rounding.** Sums of positive terms, each from the last by one product; the first from logarithms
 that are summed to less than 1e3. What is left of a sum is bounded by a geometric series. Relative
-errors stay below 1e-11, and every value that is handed out is raised by ``SLACK``.
+errors stay below 1e-12; whoever adds values up or hands them out raises the result by ``SLACK``.
 
 **Reference** Sample and threshold differential privacy (2022), Theorem 1, of which this is the
 exact form. **Errata** The printed bound is safe and 7 to 12 times too cautious; its threshold by

@@ -19,6 +19,7 @@ LEAST_RATE = 1e-7
 LEAST_THRESHOLD = 2
 COARSE, FINE = 4e-3, 5e-5
 MAX_THRESHOLD = 2_000
+MOST_STEPS = 24
 MOST_COSTS = 60
 LARGEST_STEP = 1.5
 """Of a logarithm of a rate, where nothing is known on the other side."""
@@ -37,17 +38,20 @@ def smallest_group(
         return None
     step = max(1, first // 4)
     for tolerance in (COARSE, FINE):
-        rate = largest_rate(cost, threshold, rate, most(threshold), tolerance)
-        while step:
+        rate = largest_rate(cost, threshold, rate, most(threshold), tolerance) or rate
+        for _ in range(MOST_STEPS):
             size = threshold / rate
             for tried in (threshold + step, threshold - step):
                 even = tried / size * (1 + tolerance / 2)
                 if not _allowed(tried) or even > most(tried) or cost(even, tried) > 1:
                     continue
-                rate, threshold = largest_rate(cost, tried, even, most(tried), tolerance), tried
+                rate = largest_rate(cost, tried, even, most(tried), tolerance) or even
+                threshold = tried
                 break
             else:
                 step //= 2
+                if not step:
+                    break
         step = 1
     return rate, threshold
 

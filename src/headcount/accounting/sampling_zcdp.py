@@ -7,9 +7,9 @@ scaled to 1, is the pair ``P'``, ``Q'``; ``P`` is ``P'`` but for a chance of at 
 ``Q`` is ``Q'`` likewise. So the release is ``delta``-approximate ``rho``-zCDP (Bun and Steinke
 2016) as soon as ``D_a(P' || Q') <= rho * a`` and ``D_a(Q' || P') <= rho * a`` for all ``a > 1``.
 
-``K(a) = (a - 1) D_a`` is convex and 0 at 1. Between two points of a grid of orders it is at most its
-chord ``A + B a``, and the largest ``(A + B a) / (a (a - 1))`` between them has a formula. Up to the
-first order ``D_a`` is at most its value there, and beyond the last at most the cap [Z1]. Where
+``K(a) = (a - 1) D_a`` is convex and 0 at 1. Between two points of a grid of orders it is at most
+its chord ``A + B a``, and the largest ``(A + B a) / (a (a - 1))`` between them has a formula. Up to
+the first order ``D_a`` is at most its value there, and beyond the last at most the cap [Z1]. Where
 that is loose the grid is made finer.
 
 A typical loss is of the size of ``rate``, and only rare ones are near the cap: the rho is many
@@ -70,9 +70,7 @@ def _added(masses: Floats, place: NDArray[np.intp]) -> Floats:
     return np.asarray(np.bincount(place, masses), np.float64)
 
 
-def _least_cap(
-    left: Floats, right: Floats, infinite: float, delta: float
-) -> float:
+def _least_cap(left: Floats, right: Floats, infinite: float, delta: float) -> float:
     """The least loss above which no more than ``delta`` of the left side has to be cut.
 
     Both come with the largest loss first. Whatever set of outputs has the largest losses, its
