@@ -145,7 +145,7 @@ def best_within(
     """The best rate and threshold for ``n_samples`` fresh samples within a cost."""
     if limit.delta <= 0 or limit.rho <= 0:
         raise UsageError("A sample needs a rho and a delta greater than 0.")
-    rho, reach = float(min(limit.rho, MOST_RHO)), reach_of(limit)
+    rho, reach = float(min(limit.rho, Fraction(MOST_RHO))), reach_of(limit)
 
     def cost(rate: float, threshold: int) -> float:
         return _rho(rate, threshold, n_samples, float(limit.delta), neighbours, reach) / rho
@@ -171,7 +171,7 @@ def _edge(delta: float, n_samples: int, threshold: int) -> float:
     if n_samples < 1:
         raise UsageError(f"There must be at least one sample, not {n_samples}.")
     one = -math.expm1(math.log1p(-delta) / n_samples)
-    return one ** (1 / threshold)
+    return math.pow(one, 1 / threshold)
 
 
 def reach_of(limit: Zcdp) -> float:

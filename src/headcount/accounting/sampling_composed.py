@@ -4,9 +4,9 @@ The worst delta of all group sizes, as a function of ``exp(epsilon)``, is convex
 points of a grid, joined by their lower convex hull, are nowhere below it: a convex function is
 below its chords [H1]. A convex function that starts at 1 and falls no faster than 1 is the profile
 of a pair of discrete laws, whose masses are the changes of its slope: non-negative by construction,
-and they are checked all the same. By Blackwell's theorem every group is post-processing of that pair,
-so ``n`` samples, each chosen after the last was seen, are post-processing of ``n`` independent
-copies (Zhu, Dong and Wang 2022).
+and they are checked all the same. By Blackwell's theorem every group is post-processing of that
+pair, so ``n`` samples, each chosen after the last was seen, are post-processing of ``n``
+independent copies (Zhu, Dong and Wang 2022).
 
 Copies are added up by plain convolution of non-negative numbers. Nothing cancels, so small deltas
 keep their digits, which a Fourier transform would lose at about 1e-14. Mass that is cut off at the

@@ -131,4 +131,4 @@ def _binomial(size: Floats, count: int, rate: float) -> Floats:
     """The chances of a count among ``size`` coins, which are at least as many."""
     steps = np.arange(count, dtype=np.float64)
     logs = np.log((size[:, None] - steps) / (count - steps) * rate).sum(axis=1)
-    return np.exp(logs + (size - count) * math.log1p(-rate))
+    return np.asarray(np.exp(logs + (size - count) * math.log1p(-rate)))
