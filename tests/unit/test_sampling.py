@@ -217,6 +217,21 @@ def test_other_objectives() -> None:
         best(1.0, 1e-6, ADD_REMOVE, n_samples=0)
 
 
+@pytest.mark.parametrize("n_samples", [180, 365])
+def test_s4_a_sample_for_each_day(n_samples: int) -> None:
+    """A search meets rates at which every output tells the sides apart, and goes on."""
+    chosen = best(4, 1e-6, REPLACE, n_samples=n_samples)
+    rate = float(chosen.rate)
+    assert 0.9e-6 < composed_delta(rate, chosen.threshold, 4, REPLACE, n_samples) <= 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [60, 1e4])
+def test_a_huge_epsilon_is_no_worse_than_a_large_one(epsilon: float) -> None:
+    chosen = best(epsilon, 1e-6, ADD_REMOVE, n_samples=2)
+    assert chosen.smallest_group <= best(20, 1e-6, ADD_REMOVE, n_samples=2).smallest_group * 1.001
+    assert delta_of(chosen.rate, chosen.threshold, epsilon, ADD_REMOVE) <= 1e-6
+
+
 @pytest.mark.parametrize("n_samples", [1, 3])
 def test_a_cost_in_zcdp_implies_the_profile(n_samples: int) -> None:
     """delta-approximate rho-zCDP gives a delta at every epsilon; the exact one is below it."""
