@@ -161,7 +161,10 @@ class Ledger:
     def known(
         self, account: str, request_hash: str, *, key: str | None = None, fresh: bool = False
     ) -> Charge | None:
-        """The charge made before under this key or, unless fresh, for this question."""
+        """The charge made before under this key or, unless fresh, for this question.
+
+        Of several for the question it is the newest, or the first if a key was given.
+        """
         question = charging.NO_QUESTION if fresh else request_hash
         names = {"account": account, "key": key or "", "question": question}
         return self._read(
