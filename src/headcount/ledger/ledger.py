@@ -79,17 +79,21 @@ class Ledger:
         budget: Budget | None = None,
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         covers: Sequence[str] = (),
+        quotas: Sequence[tuple[str, Budget]] = (),
     ) -> Account:
         """The account of this name; opened with ``budget`` if there is none yet.
+
+        quotas:  analysts, each with what they may spend; set with the account or not at all
 
         A budget is a promise that was made: a different one for an open account is refused. So is
         a source in ``covers`` that belongs to another account: its people have a budget already.
         """
         name, budget = read("account", name, called="name"), read("budget", budget)
         neighbours, covers = read("neighbours", neighbours), read("covers", covers)
+        shares = read("quotas", quotas)
         return self._write(
             lambda writer: opening.open_account(
-                writer, self._id, self.analyst, name, budget, neighbours, covers
+                writer, self._id, self.analyst, name, budget, neighbours, covers, shares
             )
         )
 
