@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -44,6 +45,22 @@ def server(postgres_address: str) -> str:
     with psycopg.connect(postgres_address, autocommit=True) as connection:
         connection.execute(SETUP)
     return postgres_address
+
+
+def test_a_role_that_may_not_ask_which_server_it_is_is_told_what_to_grant(
+    server: str, tmp_path: Path
+) -> None:
+    source = server.replace("//postgres@", "//alias_reader@") + "?table=aliases.ev"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("revoke execute on function pg_control_system() from public")
+        try:
+            with pytest.raises(UsageError, match="administrator") as refused:
+                ask(source, tmp_path / "l.db", None)
+            (grant,) = re.findall(r"GRANT .*?;", str(refused.value))
+            connection.execute(grant.replace("analyst", "alias_reader"))
+            assert ask(source, tmp_path / "l.db", "web") == "web"
+        finally:
+            connection.execute("grant execute on function pg_control_system() to public")
 
 
 def spellings(address: str) -> Iterator[str]:

@@ -127,6 +127,7 @@ def some_ledger_call(chooser: random.Random, ledger: Any) -> Callable[[], Any]:
             lambda: ledger.open_account("web", first),
             lambda: ledger.open_account("web", None, first),
             lambda: ledger.open_account("web", None, covers=first),
+            lambda: ledger.open_account("web", None, quotas=first),
             lambda: ledger.set_quota("nobody", first, second),
             lambda: ledger.set_quota(first, "ann", second),
         ]

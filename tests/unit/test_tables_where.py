@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from headcount.errors import UsageError
+from headcount.errors import SchemaError, UsageError
 from headcount.tables import open_table
 
 TABLE = pa.table(
@@ -62,3 +64,12 @@ def test_deep_nesting_is_refused_not_a_crash() -> None:
     where: Any = "(" * 3000 + "n = 1" + ")" * 3000
     with pytest.raises(UsageError):
         open_table(TABLE, user="user", where=where)
+
+
+@pytest.mark.parametrize("where", ["at = '10:00'", "'10:00' < at", "at is null", "at in (1)"])
+def test_a_column_of_a_type_that_is_not_read_is_refused(where: str, tmp_path: Path) -> None:
+    table = TABLE.append_column("at", pa.array([0], pa.time64("us")))
+    pq.write_table(table, tmp_path / "events.parquet")
+    for source in (table, tmp_path / "events.parquet"):
+        with pytest.raises(SchemaError, match=r"'at' is of a type .*nothing was charged"):
+            open_table(source, user="user", where=where)

@@ -76,9 +76,7 @@ def open_account(
     book = _ledger(ledger)
     name, identity = named_source(book, source, account, covers)
     opening_of(book, name, budget, Neighbours(neighbours), identity)
-    opened = book.open_account(name, budget, Neighbours(neighbours), covers=identity.covers)
-    for analyst, share in shares:
-        book.set_quota(name, analyst, share)
+    opened = book.open_account(name, budget, Neighbours(neighbours), identity.covers, shares)
     print(visible_lines(str(opened)))
     print(f"  {text_bar(opened)}")
 

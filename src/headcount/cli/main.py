@@ -19,6 +19,7 @@ from headcount.cli import (
     profile,
     quantiles,
     stream,
+    terminal,
 )
 from headcount.cli.verb import verb
 from headcount.errors import HeadcountError
@@ -61,12 +62,14 @@ def top(version: bool = typer.Option(False, "--version", help="Print the version
 
 def main() -> None:
     """Run a command; an error of ours ends with its text and its own exit code, no traceback."""
+    terminal.take_any_text()
     try:
         code = app(standalone_mode=False)
+        terminal.flush()
     except HeadcountError as error:
         print(f"headcount: {visible_lines(str(error))}", file=sys.stderr)
         code = error.exit_code
-    except typer.Abort:
+    except (typer.Abort, BrokenPipeError):  # whoever read the output has left
         code = 1
     except OSError as error:
         print(
@@ -79,6 +82,7 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         code = _misspelt(error)
+    terminal.let_go()
     sys.exit(code)
 
 

@@ -74,7 +74,8 @@ def rows(release: Release) -> None:
     if release.facts.account:
         print(f"paid by entry {release.entry} of account {release.facts.account!r}")
     if release.again is not None:
-        print(f"shown again, free: {release.again.replace('fresh=True', '--fresh')}")
+        words = release.again.replace("fresh=True", "--fresh").replace("again=", "--again=")
+        print(f"shown again, free: {visible(words)}")
     if release.key is not None:
         print(f"key {visible(release.key)}")
 

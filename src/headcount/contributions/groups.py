@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headcount.contributions.encoding import calendar_number, encoded_group
-from headcount.contributions.listed import GroupList, group_list, normal_group
+from headcount.contributions.listed import GroupList, Groups, group_list, normal_group
 from headcount.errors import UsageError
 from headcount.tables import UserTable
 from headcount.tables.by import GroupBy, as_groups, column_of
@@ -62,6 +62,11 @@ class Grouped:
         joined = rows.inner_join(self.relation, INDEX)
         named = joined.select(joined[USER], *(joined[column] for column in (*own, *also)))
         return replace(self, rows=named, columns=own, listed=None, relation=None)
+
+    @property
+    def given(self) -> Groups | None:
+        """The public list as it is counted, whatever it was given as."""
+        return None if self.listed is None else self.listed.groups
 
     @property
     def n_listed(self) -> int:

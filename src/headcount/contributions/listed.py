@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NOTHING = "Nothing was read and nothing was charged."
 INT64 = range(-(1 << 63), 1 << 63)
 
+Groups = tuple[tuple[Any, ...], ...]
+"""Public groups in the form that is counted, one value for each column."""
+
 # Lists often come from text files: numbers and dates may be written out.
 READERS: dict[Kind, Callable[[str], Any]] = {
     Kind.INTEGER: int,
@@ -32,7 +35,7 @@ READERS: dict[Kind, Callable[[str], Any]] = {
 class GroupList:
     """Public groups in the order of a tally: by bytes, column by column, missing values last."""
 
-    groups: tuple[tuple[Any, ...], ...]
+    groups: Groups
     kinds: tuple[Kind, ...]
     has_missing: tuple[bool, ...]
 
@@ -126,6 +129,7 @@ def _normal(value: Any, by: GroupBy, kind: Kind) -> Any:
         if isinstance(value, str) and kind in READERS:
             value = READERS[kind](value)
         if kind is Kind.TEXT and isinstance(value, str):
+            value = str.__str__(value)  # of a kind of text, such as an enum: the text itself
             value.encode()
             return value if "\0" in value else unicodedata.normalize("NFC", value)
         if kind is Kind.BOOLEAN and isinstance(value, bool):

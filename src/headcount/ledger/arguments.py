@@ -47,6 +47,23 @@ def _sources(value: Any, name: str) -> list[str]:
     return [_named("A source")(one, f"a source in {name}") for one in found]
 
 
+def _quotas(value: Any, name: str) -> list[tuple[str, Budget]]:
+    if isinstance(value, list | tuple) and not value:
+        return []
+    instead = f"{name}=[('ann', hc.Budget(epsilon=0.5))]"
+    pairs = [
+        items(one, f"a quota in {name}", 2, instead)
+        for one in items(value, name, MAX_COVERED, instead)
+    ]
+    if any(len(pair) != 2 for pair in pairs):
+        raise refused(f"a quota in {name}", "an analyst and a Budget", value, instead)
+    analyst = _named("The analyst's name")
+    return [
+        (analyst(who, "an analyst"), _must_have_budget(share, f"a quota in {name}"))
+        for who, share in pairs
+    ]
+
+
 def _verb(value: Any, name: str) -> str | None:
     return None if value is None else _named("The verb")(value, name)
 
@@ -74,6 +91,7 @@ CHECKS: dict[str, Check] = {
     "share": _must_have_budget,
     "neighbours": _neighbours,
     "covers": _sources,
+    "quotas": _quotas,
     "sequence": whole(0, 2**63 - 1, "the number of an entry, such as 7"),
 }
 

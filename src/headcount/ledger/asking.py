@@ -34,6 +34,7 @@ LATEST_OF_QUESTION = (
     .order_by(entries.c.sequence.desc())
     .suffix_with("LIMIT 1")
 )
+FIRST_OF_QUESTION = LATEST_OF_QUESTION.order_by(None).order_by(entries.c.sequence)
 NO_QUESTION = ""
 """Matches no request: a fresh draw looks for none."""
 
@@ -81,8 +82,13 @@ class Outcome:
 
 
 def find(run: Run, names: Mapping[str, str], request_hash: str) -> Charge | None:
-    """The charge under this key, or else the newest for this question, with what it released."""
-    of_key, of_question = run((CHARGE_OF_KEY, names), (LATEST_OF_QUESTION, names))
+    """The charge under this key, or else one for this question, with what it released.
+
+    Without a key that is the newest. With a key that no charge has it is the first: no later draw
+    changes which one that is, so a job that repeats its key is shown the same rows for ever.
+    """
+    which = FIRST_OF_QUESTION if names["key"] else LATEST_OF_QUESTION
+    of_key, of_question = run((CHARGE_OF_KEY, names), (which, names))
     found = of_key or of_question
     if not found:
         return None

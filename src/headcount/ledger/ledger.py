@@ -83,17 +83,21 @@ class Ledger:
         budget: Budget | None = None,
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         covers: Sequence[str] = (),
+        quotas: Sequence[tuple[str, Budget]] = (),
     ) -> Account:
         """The account of this name; opened with ``budget`` if there is none yet.
+
+        quotas:  analysts, each with what they may spend; set with the account or not at all
 
         A budget is a promise that was made: a different one for an open account is refused. So is
         a source in ``covers`` that belongs to another account: its people have a budget already.
         """
         name, budget = read("account", name, called="name"), read("budget", budget)
         neighbours, covers = read("neighbours", neighbours), read("covers", covers)
+        shares = read("quotas", quotas)
         return self._write(
             lambda writer: opening.open_account(
-                writer, self._id, self.analyst, name, budget, neighbours, covers
+                writer, self._id, self.analyst, name, budget, neighbours, covers, shares
             )
         )
 
@@ -172,7 +176,10 @@ class Ledger:
     def known(
         self, account: str, request_hash: str, *, key: str | None = None, fresh: bool = False
     ) -> Charge | None:
-        """The charge made before under this key or, unless fresh, for this question."""
+        """The charge made before under this key or, unless fresh, for this question.
+
+        Of several for the question it is the newest, or the first if a key was given.
+        """
         question = asking.NO_QUESTION if fresh else request_hash
         names = {"account": account, "key": key or "", "question": question}
         return self._read_to_show(

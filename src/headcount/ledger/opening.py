@@ -64,9 +64,16 @@ def open_account(
     budget: Budget | None,
     neighbours: Neighbours,
     sources: Sequence[str],
+    shares: Sequence[tuple[str, Budget]] = (),
 ) -> tuple[Account, Head]:
-    """The account of this name; opened with ``budget`` if there is none yet."""
+    """The account of this name; opened with ``budget`` if there is none yet, and its quotas.
+
+    In one transaction: whatever of it is refused, nothing of it is written.
+    """
     account, head, steps = opening_steps(writer, ledger, analyst, name, budget, neighbours, sources)
+    for whose, share in shares:
+        _, head, more = _quota_steps(writer, head, analyst, account, whose, share)
+        steps += more
     if steps:
         writer.finish(*steps)
     return account, head
@@ -185,13 +192,24 @@ def set_quota(
     writer: Writer, ledger: str, analyst: str, account: Account, whose: str, budget: Budget
 ) -> tuple[Quota, Head]:
     """Let one analyst spend up to ``budget`` of an account; what they spent before counts."""
+    (last,) = writer.run((LAST, {}))
+    head = head_from(last, ledger)
+    quota, head, steps = _quota_steps(writer, head, analyst, account, whose, budget)
+    writer.finish(*steps)
+    return quota, head
+
+
+def _quota_steps(
+    writer: Writer, head: Head, analyst: str, account: Account, whose: str, budget: Budget
+) -> tuple[Quota, Head, list[Step]]:
+    """The quota, and what is to be written to set it."""
     limit = spend_of(budget, account.limit, account.stated_delta)
     if not limit <= account.limit:
         raise UsageError(
             f"A quota of {budget} is more than account {account.name!r} has. Nothing was changed."
         )
     who = {"account": account.name, "analyst": whose}
-    (spent,), last = writer.run((SPENT_BY, who), (LAST, {}))
+    ((spent,),) = writer.run((SPENT_BY, who))
     so_far = from_units(int(spent[0]), int(spent[1]))
     if not so_far <= limit:
         has = shown(
@@ -205,7 +223,7 @@ def set_quota(
     row = {**who, "rho_limit": rho, "delta_limit": delta}
     row |= {"rho_spent": int(spent[0]), "delta_spent": int(spent[1])}
     step, head = append(
-        head_from(last, ledger),
+        head,
         kind=QUOTA,
         account=account.name,
         analyst=analyst,
@@ -213,5 +231,5 @@ def set_quota(
         rho=rho,
         delta=delta,
     )
-    writer.finish((SET_QUOTA, row), (HAS_QUOTAS, {"account": account.name}), step)
-    return Quota(account.name, whose, limit, so_far), head
+    steps: list[Step] = [(SET_QUOTA, row), (HAS_QUOTAS, {"account": account.name}), step]
+    return Quota(account.name, whose, limit, so_far), head, steps

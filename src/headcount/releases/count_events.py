@@ -34,8 +34,8 @@ def plan_count_events(
     """Known groups get noise on each; without a list, groups are found and large ones leave."""
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
-    limit = limit_for(dataset.account, spend)
-    if groups is None or within is not None or method == "equal":
+    given, limit = grouped.given, limit_for(dataset.account, spend)
+    if given is None or within is not None or method == "equal":
         if bound is not None or debias:
             raise UsageError(
                 "bound= and debias= are for known groups without a target: give groups=[...] and "
@@ -43,7 +43,7 @@ def plan_count_events(
             )
         rules = grouped.rules
         return plan_found_events(
-            dataset, by, rules, limit, within=within, top=top, method=method, groups=groups
+            dataset, by, rules, limit, within=within, top=top, method=method, groups=given
         )
     plan_known = plan_debiased if debias else plan_known_events
-    return plan_known(dataset, by, groups, grouped, limit, top=top, bound=bound, method=method)
+    return plan_known(dataset, by, given, grouped, limit, top=top, bound=bound, method=method)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from headcount.releases.rows import all_known, largest_rows, with_error_bars
 
 if TYPE_CHECKING:
     from headcount.contributions.groups import Grouped
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
@@ -42,7 +42,7 @@ ALIKE = (
 def plan_debiased(
     dataset: Dataset,
     by: Any,
-    groups: Sequence[Any],
+    groups: Groups,
     grouped: Grouped,
     limit: Zcdp,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -45,6 +44,7 @@ from headcount.releases.release import Release
 from headcount.releases.rows import found, largest_rows, with_error_bars
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
@@ -94,7 +94,7 @@ def plan_found_events(
     within: float | None = None,
     top: int | None = None,
     method: str = "auto",
-    groups: Sequence[Any] | None = None,
+    groups: Groups | None = None,
 ) -> Plan:
     """Plan counts of rows in groups that are found, from public facts and the spend alone.
 
@@ -142,7 +142,7 @@ def _plan_within(
     within: float | None,
     top: int | None,
     method: str,
-    groups: Sequence[Any] | None,
+    groups: Groups | None,
 ) -> Plan:
     """Equal relative error, as for users, with a user's rows in a group for weights."""
     if method not in ("auto", "equal"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headcount.contributions.groups import Grouped
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
@@ -64,7 +64,7 @@ NO_ROWS = (
 def plan_known_events(
     dataset: Dataset,
     by: Any,
-    groups: Sequence[Any],
+    groups: Groups,
     grouped: Grouped,
     limit: Zcdp,
     *,
@@ -107,7 +107,7 @@ class _KnownCount:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any]
+    groups: Groups
     grouped: Grouped
     top: int | None
     method: str
@@ -122,7 +122,7 @@ class _KnownCount:
         cls,
         dataset: Dataset,
         by: Any,
-        groups: Sequence[Any],
+        groups: Groups,
         grouped: Grouped,
         limit: Zcdp,
         top: int | None,

@@ -32,6 +32,7 @@ from headcount.releases.request import spell_groups
 from headcount.releases.rows import all_known, found, largest_rows, with_error_bars
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
     from headcount.releases.plan import Plan
@@ -60,6 +61,7 @@ def plan_count_users(
     account = dataset.account
     # Builds the expression and so checks every name and kind; nothing runs.
     grouped = group_rows(dataset.table, by, groups)
+    given = grouped.given
     limit = limit_for(account, spend)
     has_target = within is not None or (top is not None and groups is None and bound is None)
     if method in ("peel", "equal") or (method == "auto" and has_target):
@@ -72,14 +74,14 @@ def plan_count_users(
         target = WITHIN if within is None else within
         rules = grouped.rules
         if method == "peel":
-            return plan_peel(dataset, by, rules, limit, target, groups=groups, top=top)
-        return plan_equal(dataset, by, rules, limit, target, method, groups=groups, top=top)
+            return plan_peel(dataset, by, rules, limit, target, groups=given, top=top)
+        return plan_equal(dataset, by, rules, limit, target, method, groups=given, top=top)
     if within is not None:
         raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
     if method == "sample":
         from headcount.releases.count_users_sample import plan_sample
 
-        return plan_sample(dataset, by, groups, grouped, bound, limit, top)
+        return plan_sample(dataset, by, given, grouped, bound, limit, top)
     bounds = _bounds(bound, None if grouped.listed is None else len(grouped.listed))
     mechanism: Gaussian | GaussianThreshold | LaplaceThreshold
     if method == "laplace":
@@ -96,7 +98,7 @@ def plan_count_users(
         sensitivity = bounds.sensitivity(account.neighbours)
         mechanism = Gaussian.calibrate(sensitivity, Zcdp(limit.rho))
         how = "noise on every known group"
-    count = _Count(dataset, account, by, groups, grouped, bounds, mechanism, how, top)
+    count = _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top)
     return planned(
         dataset,
         account,
@@ -105,7 +107,7 @@ def plan_count_users(
         verb="count_users",
         by=by,
         arguments=(
-            ("groups", spell_groups(groups)),
+            ("groups", spell_groups(given)),
             ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
             ("top", top),
         ),
@@ -131,7 +133,7 @@ class _Count:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any] | None
+    groups: Groups | None
     grouped: Grouped
     bounds: Bounds
     mechanism: Gaussian | GaussianThreshold | LaplaceThreshold

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
@@ -44,7 +44,7 @@ def plan_equal(
     within: float,
     method: str,
     *,
-    groups: Sequence[Any] | None,
+    groups: Groups | None,
     top: int | None,
     max_value: int = 1,
 ) -> Plan:
@@ -89,7 +89,7 @@ class _EqualCount:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any] | None
+    groups: Groups | None
     mechanism: EqualError
     profiled_by: int | None
     rules: tuple[str, ...]

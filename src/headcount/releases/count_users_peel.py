@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
@@ -37,7 +37,7 @@ def plan_peel(
     limit: Zcdp,
     within: float,
     *,
-    groups: Sequence[Any] | None,
+    groups: Groups | None,
     top: int | None,
 ) -> Plan:
     """Plan a release of the largest groups, each to the same relative error."""
@@ -77,7 +77,7 @@ class _Peel:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any] | None
+    groups: Groups | None
     mechanism: PrivateCountRelease
     rules: tuple[str, ...]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from headcount.releases.request import spell_groups
 from headcount.releases.rows import largest_rows, sorted_rows
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.spend import Zcdp
     from headcount.releases.dataset import Dataset
@@ -34,7 +34,7 @@ BAR = (
 def plan_sample(
     dataset: Dataset,
     by: Any,
-    groups: Sequence[Any] | None,
+    groups: Groups | None,
     grouped: Grouped,
     bound: int | None,
     limit: Zcdp,
@@ -75,7 +75,7 @@ class _Sample:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any] | None
+    groups: Groups | None
     grouped: Grouped
     mechanism: SampleThreshold
     top: int | None

@@ -24,6 +24,7 @@ from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_share_bars
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
@@ -76,7 +77,7 @@ def plan_distribution(
         users=users,
         samples=samples,
     )
-    shares = _Shares(dataset, account, by, groups, grouped, mechanism)
+    shares = _Shares(dataset, account, by, grouped.given, grouped, mechanism)
     return planned(
         dataset,
         account,
@@ -85,7 +86,7 @@ def plan_distribution(
         verb="distribution",
         by=by,
         arguments=(
-            ("groups", spell_groups(groups)),
+            ("groups", spell_groups(grouped.given)),
             ("method", method),
             ("users", users),
             ("samples", samples),
@@ -103,7 +104,7 @@ class _Shares:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any] | None
+    groups: Groups | None
     grouped: Grouped
     mechanism: Distribution
 

@@ -25,6 +25,7 @@ from headcount.releases.frequency_release import FrequencyRelease, rows_of, stat
 from headcount.releases.request import spell_groups
 
 if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
     from headcount.releases.dataset import Dataset
@@ -74,7 +75,7 @@ def plan_frequencies(
         way = Laplace(Zcdp(rho), buckets or listed or 1, buckets is not None)
     else:
         way = Central(Zcdp(rho), at_most if listed is None else listed)
-    work = _Frequencies(dataset, account, by, groups, grouped, way, bound, most, limit)
+    work = _Frequencies(dataset, account, by, grouped.given, grouped, way, bound, most, limit)
     return planned(
         dataset,
         account,
@@ -83,7 +84,7 @@ def plan_frequencies(
         verb="frequencies",
         by=by,
         arguments=(
-            ("groups", spell_groups(groups)),
+            ("groups", spell_groups(grouped.given)),
             ("at_most", at_most),
             ("buckets", buckets),
             ("bound", bound),
@@ -120,7 +121,7 @@ class _Frequencies:
     dataset: Dataset
     account: Account
     by: Any
-    groups: Sequence[Any] | None
+    groups: Groups | None
     grouped: Grouped
     way: Central | Laplace
     bound: int | None

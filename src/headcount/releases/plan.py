@@ -73,7 +73,9 @@ class Plan:
         """Charge the ledger, read the table, draw the noise, and return what may be published.
 
         fresh:  draw and charge anew, although the same question was answered before
-        key:    a name of your own for this release: a job that repeats it never charges twice
+        key:    a name of your own for this release: a job that repeats it never charges twice and
+                is shown the same rows. It is not used up, and the release says so, where the
+                question was answered before: then the first answer is shown, under its own key
         again:  show what was released under a key, given whole or by its first letters; an
                 unknown one is refused
         """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +55,14 @@ def _spelled(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def spell_groups(groups: Sequence[Any] | None) -> str | None:
-    """A list of public groups as one short text, however long it is and in whatever order."""
+def spell_groups(groups: Groups | None) -> str | None:
+    """A list of public groups as one short text, however long it is.
+
+    Spelled from the groups that are counted and not from what was given: that may be of any type,
+    and print as anything.
+    """
     if groups is None:
         return None
-    spelled = sorted(json.dumps(_group(group)) for group in groups)
+    spelled = sorted(json.dumps([None if v is None else str(v) for v in g]) for g in groups)
     digest = hashlib.sha256(json.dumps(spelled).encode()).hexdigest()
     return f"{len(spelled)} groups {digest}"
-
-
-def _group(group: Any) -> list[str | None]:
-    values = group if isinstance(group, tuple) else (group,)
-    return [None if v is None else unicodedata.normalize("NFC", str(v)) for v in values]

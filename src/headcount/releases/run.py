@@ -69,7 +69,7 @@ def run(
     question = work.request.hash
     known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
     if known is not None and known.result is not None:
-        return _again(known)
+        return _again(known, key)
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     with work.session():
@@ -77,7 +77,8 @@ def run(
         stages(CHARGING)
         charge = ledger.charge(
             opening,
-            key=key or uuid.uuid4().hex,
+            # One that was cut short is drawn again under its own key, not another of the question.
+            key=key or (uuid.uuid4().hex if known is None else known.key),
             fresh=fresh,
             request_hash=question,
             verb=work.request.verb,
@@ -86,8 +87,10 @@ def run(
             about=work.request.about(),
         )
         if charge.result is not None:
-            return _again(charge)
+            return _again(charge, key)
         _refuse_unpaid(work, charge)
+        if key not in (None, charge.key):
+            log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
         log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
         if charge.is_new and opening.budget is not None and len(ledger.accounts()) == 1:
             log.warning(NEW_LEDGER, opening.account.name, ledger.address)
@@ -108,11 +111,21 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
         )
 
 
-def _again(charge: Charge) -> Release:
+def _again(charge: Charge, key: str | None) -> Release:
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
     words = f"{charge.named}; fresh=True draws and charges anew"
+    if key not in (None, charge.key):
+        words = f"{words}. {_not_used(charge, key)}"
     return Release.from_bytes(charge.result, key=charge.key, again=words)
+
+
+def _not_used(charge: Charge, key: str | None) -> str:
+    """What a key is told that names no entry, because its question was charged before."""
+    return (
+        f"The key {key!r} was not used: this question was first charged under the key "
+        f"{charge.key!r}, and again={charge.key!r} shows these rows by it"
+    )
 
 
 def _withholding_engine_errors(work: Work, sequence: int, stages: Stages) -> bytes:

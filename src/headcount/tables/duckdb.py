@@ -19,13 +19,13 @@ from headcount.tables.engine import (
     builtin,
     cast_always,
     cast_batches,
-    compiled_identity,
     through_text,
     withheld,
 )
 from headcount.tables.identity import Identity
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.parquet_files import ParquetFiles
+from headcount.tables.query_identity import query_identity
 from headcount.tables.scratch import Scratch
 from headcount.tables.sessions import Current, Relations, lock_of
 from headcount.tables.views import check_expression
@@ -132,7 +132,7 @@ class DuckDBEngine:
     def identity(self, expr: Any) -> Identity:
         """The files of the databases that hold the tables, and what is made of these."""
         with self._turn:
-            query = compiled_identity(self.connection.compile(expr))
+            query = query_identity(expr, self.connection.compile)
             return replace(identity_of(self.connection, expr), query=query)
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:

@@ -7,7 +7,6 @@ spell differently is a method here, so that the rest of headcount never asks whi
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -152,13 +151,6 @@ def cast_always(value: Any, kind: str) -> Any:
     import ibis.expr.operations as ops
 
     return ops.Cast(value, ibis.dtype(kind)).to_expr()
-
-
-def compiled_identity(query: str) -> str:
-    """A compiled query, hashed; names that Ibis makes up for tables in memory do not count."""
-    from headcount.tables.identity import hashed
-
-    return hashed(re.sub(r"ibis_\w*memtable_\w+", "memtable", query))
 
 
 def double(value: float | int) -> Any:

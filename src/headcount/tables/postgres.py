@@ -15,7 +15,6 @@ from headcount.tables.engine import (
     builtin,
     cast_always,
     cast_batches,
-    compiled_identity,
     double,
     require,
     through_text,
@@ -33,6 +32,7 @@ from headcount.tables.postgres_schema import (
     types_of,
 )
 from headcount.tables.postgres_views import PostgresRelations
+from headcount.tables.query_identity import query_identity
 from headcount.tables.sessions import Current, Relations, lock_of
 from headcount.tables.views import check_expression
 
@@ -151,7 +151,7 @@ class PostgresEngine:
     def identity(self, expr: Any) -> Identity:
         """The server's own number and the tables', and what is made of these."""
         with self._turn:
-            query = compiled_identity(self.connection.compile(expr))
+            query = query_identity(expr, self.connection.compile)
             return replace(identity_of(self.connection, expr), query=query)
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headcount.errors import UsageError
 from headcount.tables.identity import Identity
 from headcount.tables.postgres_schema import quoted
 from headcount.tables.public import private_leaves
 
+MAY_ASK = """
+select coalesce(has_function_privilege(to_regprocedure('pg_control_system()'), 'execute'), false)
+"""
 SERVER = """
 select (select system_identifier from pg_control_system()), d.oid, d.datname
 from pg_database d where d.datname = current_database()
@@ -44,12 +48,36 @@ where c.relkind in ('r', 'p', 'f', 'v', 'm')
 """
 
 
+NOTHING = "Nothing was read and nothing was charged."
+
+
 def identity_of(connection: Any, expr: Any) -> Identity:
     """The tables of an expression, with all that they read and belong to."""
+    try:
+        return _identity(connection, expr)
+    except UsageError:
+        raise
+    except Exception:  # what a server says may hold more than the reader should see
+        raise UsageError(
+            f"The PostgreSQL server does not say which table this is. {NOTHING}"
+        ) from None
+
+
+def _identity(connection: Any, expr: Any) -> Identity:
     names: list[str] = []
     rows: list[str] = []
     untraced = "a query in SQL" if private_leaves(expr, "SQLQueryResult") else ""
     with connection.con.cursor() as cursor:
+        # Asked first: a statement that fails would end the caller's transaction.
+        cursor.execute(MAY_ASK)
+        if not cursor.fetchone()[0]:
+            # No name will do instead: one server has many, and many servers share one.
+            raise UsageError(
+                "The PostgreSQL server does not tell this role which server it is, so its tables "
+                "cannot be told from those of another server. Ask its administrator for: GRANT "
+                "EXECUTE ON FUNCTION pg_control_system() TO analyst; where analyst is the role "
+                f"that you connect as. {NOTHING}"
+            )
         cursor.execute(SERVER)
         server, database, called = cursor.fetchone()
         for leaf in private_leaves(expr):

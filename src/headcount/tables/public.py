@@ -16,7 +16,8 @@ def public(table: Any) -> Any:
     """Declare that a table is public: a list of countries, a calendar, a price list.
 
     Join what this returns to the table of events. Whether it is public is yours to know: what
-    depends on any user, their number included, is not.
+    depends on any user, their number included, is not. What a table in memory says is part of the
+    question; a table in a database is known by its name.
 
     table:  an Ibis table or a Spark data frame
     """

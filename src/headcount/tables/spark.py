@@ -21,6 +21,7 @@ from headcount.tables.engine import (
 )
 from headcount.tables.identity import FilePart, Identity, hashed
 from headcount.tables.kinds import Kind, kinds_of
+from headcount.tables.query_identity import said_in_memory
 from headcount.tables.sessions import lock_of
 from headcount.tables.spark_log import quiet
 from headcount.tables.spark_plan import check_plan
@@ -72,11 +73,13 @@ class SparkEngine:
 
     def identity(self, expr: Any) -> Identity:
         """The files that Spark would read, and the plan that it makes of them."""
+        said = said_in_memory(expr)
         try:
             frame = self._query(expr)
             files = [unquote(urlsplit(place).path) for place in frame.inputFiles()]
             plan = (
                 f"{frame.semanticHash()} {frame._jdf.queryExecution().analyzed().canonicalized()}"
+                + (f" {said}" if said else "")
             )
         except Exception:
             return Identity()

@@ -97,6 +97,13 @@ class _Reader:
         name = str(tree.this.this)
         if name not in self.kinds:
             raise SchemaError(missing(name, self.kinds if self.lists_columns else ()))
+        if self.kinds[name] is Kind.OTHER:
+            raise SchemaError(
+                f"The column {name!r} is of a type that headcount does not read, so no rows can be "
+                "chosen by it, not even by whether it is missing. Make a column of text, numbers "
+                "or times from it, in the table or in a view. Nothing was read and nothing was "
+                "charged."
+            )
         return name
 
     def value(self, column: str) -> Any:
