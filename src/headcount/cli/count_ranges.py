@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headcount.cli import options as option
+from headcount.errors import UsageError
+from headcount.privacy.argument import NOTHING, shown
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
@@ -38,5 +40,9 @@ def count_ranges(
 
 
 def _pair(text: str) -> tuple[str | None, str | None]:
-    first, _, last = text.partition(":")
+    first, colon, last = text.partition(":")
+    if not colon:
+        raise UsageError(
+            f"--range is written from:to, such as 18:65, :18 or 65:, not {shown(text)}. {NOTHING}"
+        )
     return first or None, last or None

@@ -17,7 +17,10 @@ User = Annotated[str, typer.Option(help="The column that says whose row it is.")
 By = Annotated[
     list[str], typer.Option(help="What to count by: word, time:month or price:10. Repeat it.")
 ]
-Groups = Annotated[Path | None, typer.Option(help="A text file of public groups, one per line.")]
+Groups = Annotated[
+    Path | None,
+    typer.Option(help="A text file of public groups, one per line; empty lines are skipped."),
+]
 Top = Annotated[int | None, typer.Option(help="Only so many groups, the largest.")]
 Of = Annotated[
     str | None, typer.Option(help="A column of numbers; without it, how many rows a user has.")
@@ -112,7 +115,7 @@ def listed(groups: Path | None) -> list[str] | None:
     if groups is None:
         return None
     try:
-        return groups.read_text(encoding="utf-8").splitlines()
+        return [line for line in groups.read_text(encoding="utf-8").splitlines() if line]
     except (OSError, ValueError):
         raise hc.UsageError(
             f"The groups in {quoted(groups)} cannot be read. Give a text file in UTF-8 with one "

@@ -237,4 +237,10 @@ RELEASE: dict[str, Check] = {
 
 def checked_release(**given: Any) -> dict[str, Any]:
     """The arguments of ``Plan.release`` in one form."""
-    return checked_by(RELEASE, given.items())
+    said = checked_by(RELEASE, given.items())
+    if said["again"] is not None and (said["fresh"] or said["key"] is not None):
+        other = "fresh=True, which draws anew" if said["fresh"] else "key=, which names a release"
+        raise UsageError(
+            f"again= shows what was released and never charges: leave it out, or {other}. {NOTHING}"
+        )
+    return said

@@ -82,6 +82,7 @@ def plan_frequencies(
         work.read_and_draw,
         verb="frequencies",
         by=by,
+        groups=groups,
         arguments=(
             ("groups", spell_groups(groups)),
             ("at_most", at_most),
