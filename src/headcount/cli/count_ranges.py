@@ -8,7 +8,7 @@ import typer
 
 from headcount.cli import options as option
 from headcount.errors import UsageError
-from headcount.privacy.argument import NOTHING, shown
+from headcount.privacy.argument import NOTHING, number_of, shown
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
@@ -41,8 +41,8 @@ def count_ranges(
 
 def _pair(text: str) -> tuple[str | None, str | None]:
     first, colon, last = text.partition(":")
-    if not colon:
+    if not colon or any(end and number_of(end) is None for end in (first, last)):
         raise UsageError(
-            f"--range is written from:to, such as 18:65, :18 or 65:, not {shown(text)}. {NOTHING}"
+            f"--range is two numbers, or one and no end: 18:65, :18 or 65:, not {shown(text)}. {NOTHING}"
         )
     return first or None, last or None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import headcount as hc
 from headcount.screens import quoted
+from headcount.tables.by import GroupBy, column_of, parse_group
+
+if TYPE_CHECKING:
+    from headcount.releases.dataset import Dataset
 
 Source = Annotated[
     str, typer.Argument(help="Parquet or CSV files, or an address like duckdb://...")
@@ -108,6 +112,19 @@ def spend_of(epsilon: str | None, share: str | None) -> hc.Budget | str:
             "limit: --spend 1/10. Give one of the two. Nothing was charged."
         )
     return hc.Budget(epsilon=epsilon) if share is None else share
+
+
+def grouped(data: Dataset, by: list[str]) -> list[GroupBy]:
+    """What to count by, as a shell writes it."""
+    parsed = [parse_group(text) for text in by]
+    for text, group in zip(by, parsed, strict=True):
+        if "," in text and column_of(group) not in data.table.columns:
+            each = " ".join(f"--by {part.strip()}" for part in text.split(",") if part.strip())
+            raise hc.SchemaError(
+                f"The table has no column {column_of(group)!r}. To count by several, repeat the "
+                f"option: {each}. Nothing was read and nothing was charged."
+            )
+    return parsed
 
 
 def listed(groups: Path | None) -> list[str] | None:

@@ -32,7 +32,8 @@ def release_and_show(
     """Print the plan; unless only that was asked, release it, show it, and write it."""
     # Checked before the plan is printed, which says what these do.
     checked_release(key=key, again=again, fresh=fresh, progress=str)
-    said = plan.described(key=None if again else key, fresh=fresh, word="--fresh")
+    named = key if again is None else plan.key_shown(again)
+    said = plan.described(key=named, fresh=fresh, word="--fresh")
     print(said)
     if only_plan:
         return

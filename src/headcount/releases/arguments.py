@@ -239,8 +239,9 @@ def checked_release(**given: Any) -> dict[str, Any]:
     """The arguments of ``Plan.release`` in one form."""
     said = checked_by(RELEASE, given.items())
     if said["again"] is not None and (said["fresh"] or said["key"] is not None):
-        other = "fresh=True, which draws anew" if said["fresh"] else "key=, which names a release"
+        other = "fresh=True draws anew" if said["fresh"] else "key= names a new release"
         raise UsageError(
-            f"again= shows what was released and never charges: leave it out, or {other}. {NOTHING}"
+            f"again= shows what was released and never charges, and {other}: give one of the two. "
+            f"{NOTHING}"
         )
     return said

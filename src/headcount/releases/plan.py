@@ -83,10 +83,10 @@ class Plan:
         """
         self._owned.check("Plan")
         said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
-        key = self._shown_key(said["again"]) if said["again"] is not None else said["key"]
+        key = self.key_shown(said["again"]) if said["again"] is not None else said["key"]
         return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
 
-    def _shown_key(self, start: str) -> str:
+    def key_shown(self, start: str) -> str:
         """The key that begins so, if it answered this question."""
         key = self.ledger.key_of(self.account.name, start)
         try:
