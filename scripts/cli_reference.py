@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.main
 
-from headcount.cli.main import NOT_PROMISED, app
+from headcount.cli.commands import NOT_PROMISED, app
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 

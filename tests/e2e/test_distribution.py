@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import headcount as hc
-from headcount.cli.main import app
+from headcount.cli.commands import app
 
 GENRES = ["rock", "pop", "folk", "jazz", None]
 TRUTH = np.array([0.4, 0.3, 0.15, 0.1, 0.05])

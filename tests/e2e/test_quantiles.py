@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import headcount as hc
-from headcount.cli.main import app
+from headcount.cli.commands import app
 from headcount.privacy.event import Composed, SampleThreshold, Selection
 
 N = 6000

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from typer.testing import CliRunner
 
-from headcount.cli.main import app
+from headcount.cli.commands import app
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.statement import statement
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import headcount as hc
-from headcount.cli.main import app
+from headcount.cli.commands import app
 from headcount.errors import LedgerError
 from headcount.ledger import sqlite_reader
 from headcount.ledger.ledger import Ledger

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from headcount.audit.verdict import Finding, Tier
 from headcount.cli import audit as command
-from headcount.cli.main import app
+from headcount.cli.commands import app
 from headcount.trials import roll
 from headcount.trials.seam import Recorder, settings_of, swapped
 from headcount.trials.session import hold, summary

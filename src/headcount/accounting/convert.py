@@ -11,6 +11,7 @@ is valid, so searching for the best order cannot break the claim; only the arith
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from headcount.errors import UsageError
@@ -126,8 +127,13 @@ def stated_epsilon(spend: Zcdp, delta: Fraction) -> Fraction:
     return epsilon_at(spend.rho, delta - spend.delta)
 
 
-def shown(epsilon: Fraction) -> str:
-    """An epsilon as a person reads it: four digits, and no crumbs below a thousandth."""
-    if 0 < epsilon < Fraction(1, 1000):
+def shown(epsilon: Fraction, *, down: bool = False, up: bool = False) -> str:
+    """An epsilon as a person reads it: four digits, and no crumbs below a thousandth.
+
+    down, up:  round to one side, and show crumbs
+    """
+    if 0 < epsilon < Fraction(1, 1000) and not (down or up):
         return "under 0.001"
-    return f"{float(epsilon):.4g}"
+    rounding = ROUND_FLOOR if down else ROUND_CEILING if up else ROUND_HALF_EVEN
+    digits = Context(prec=4, rounding=rounding)
+    return f"{float(digits.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))):.4g}"

@@ -35,10 +35,8 @@ def count_events(
     ] = False,
 ) -> Plan:
     """Count rows in each group, no user counting for too many."""
-    from headcount.tables.by import parse_group
-
     return data.count_events(
-        [parse_group(text) for text in by],
+        option.grouped(data, by),
         groups=option.listed(groups),
         top=top,
         within=within,

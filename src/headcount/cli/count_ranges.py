@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headcount.cli import options as option
+from headcount.errors import UsageError
+from headcount.privacy.argument import NOTHING, number_of, shown
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
@@ -38,5 +40,10 @@ def count_ranges(
 
 
 def _pair(text: str) -> tuple[str | None, str | None]:
-    first, _, last = text.partition(":")
+    first, colon, last = text.partition(":")
+    if not colon or any(end and number_of(end) is None for end in (first, last)):
+        raise UsageError(
+            "--range is two numbers, or one and no end: 18:65, :18 or 65:, not "
+            f"{shown(text)}. {NOTHING}"
+        )
     return first or None, last or None

@@ -31,10 +31,8 @@ def count_users(
     ] = "auto",
 ) -> Plan:
     """Count distinct users in each group."""
-    from headcount.tables.by import parse_group
-
     return data.count_users(
-        [parse_group(text) for text in by],
+        option.grouped(data, by),
         groups=option.listed(groups),
         bound=bound,
         within=within,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
 
-from headcount.screens import visible
+from headcount.errors import UsageError
+from headcount.screens import quoted, visible
 
 
 def demo(
@@ -19,6 +21,12 @@ def demo(
     from headcount.tables.demo import write_demo
 
     check_output(out, (".parquet",), name="OUT")
+    if out.exists():
+        other = out.with_stem("demo" if out.stem != "demo" else "demo2")
+        raise UsageError(
+            f"{quoted(out)} is there already and is not overwritten. Name another: headcount demo "
+            f"{shlex.quote(str(other))}"
+        )
     rows: list[int] = []
     write_whole(out, lambda draft: rows.append(write_demo(draft, n_users=users, n_pages=pages)))
     place = visible(str(out))

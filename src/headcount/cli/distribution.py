@@ -31,10 +31,8 @@ def distribution(
     ] = None,
 ) -> Plan:
     """Show what share each group has of users' rows, averaged over users."""
-    from headcount.tables.by import parse_group
-
     return data.distribution(
-        [parse_group(text) for text in by],
+        option.grouped(data, by),
         groups=option.listed(groups),
         method=method,
         users=users,

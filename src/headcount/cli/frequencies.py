@@ -31,10 +31,8 @@ def frequencies(
     method: Annotated[str, typer.Option(help="How: auto, central or laplace.")] = "auto",
 ) -> Plan:
     """Show how many groups have each number of users, but not which groups."""
-    from headcount.tables.by import parse_group
-
     return data.frequencies(
-        [parse_group(text) for text in by],
+        option.grouped(data, by),
         groups=option.listed(groups),
         at_most=at_most,
         buckets=buckets,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from headcount.cli import options as option
 from headcount.cli.output import write_text
-from headcount.errors import UsageError
-from headcount.screens import visible, visible_lines
+from headcount.errors import LedgerError, NoAccountError, UsageError
+from headcount.screens import quoted, visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,10 +35,38 @@ def top() -> None:
 
 
 def _ledger(address: str | None) -> Ledger:
+    """The ledger, made if there is none."""
     from headcount.ledger.ledger import Ledger
     from headcount.releases.accounts import default_ledger
 
-    return Ledger(address if address is not None else default_ledger())
+    return Ledger(default_ledger(address))
+
+
+def _there(address: str | None) -> Ledger:
+    """The ledger that is there: who only looks makes none."""
+    from headcount.ledger.ledger import Ledger
+    from headcount.releases.accounts import ledger_place
+
+    place = ledger_place(address)
+    if "://" not in str(place) and not Path(place).exists():
+        gone = _gone(Path(place)) if Path(place).parent.is_dir() else ""
+        raise LedgerError(
+            f"There is no ledger at {quoted(place)}. {gone}Check --ledger and HEADCOUNT_LEDGER."
+        )
+    return Ledger(place)
+
+
+def _gone(place: Path) -> str:
+    """Whether this machine saw a ledger there before."""
+    from headcount.ledger.address import parse_address
+    from headcount.ledger.heads import Heads, default_folder
+
+    folder = default_folder()
+    if not folder.is_dir() or Heads(folder, parse_address(place)).read() is None:
+        return ""
+    return (
+        "One was there, and is gone: bring it back, since without it nobody knows what was spent. "
+    )
 
 
 @app.command("open")
@@ -75,7 +105,14 @@ def open_account(
     shares = [_quota(text) for text in quota]
     book = _ledger(ledger)
     name, identity = named_source(book, source, account, covers)
-    opening_of(book, name, budget, Neighbours(neighbours), identity)
+    try:
+        opening_of(book, name, budget, Neighbours(neighbours), identity)
+    except NoAccountError:
+        raise NoAccountError(
+            f"There is no account {quoted(name)} in the ledger {book.address!r}. Say what may ever "
+            f"be spent on its people: headcount ledger open {shlex.quote(source)} --budget 3. "
+            "Nothing was opened."
+        ) from None
     opened = book.open_account(name, budget, Neighbours(neighbours), identity.covers, shares)
     print(visible_lines(str(opened)))
     print(f"  {text_bar(opened)}")
@@ -100,8 +137,9 @@ def show(
     """Show the budget of each account, and who spent it, when, on which release."""
     from rich.console import Console
 
-    book = _ledger(ledger)
+    book = _there(ledger)
     console = Console()
+    print(f"ledger {visible(book.address)}")
     accounts = book.accounts() if account is None else [book.account(account)]
     if not accounts:
         console.print("The ledger has no accounts yet.")
@@ -123,7 +161,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
 
     say(str(account))
     say(f"  {text_bar(account)} {percent(account)} spent")
-    say(f"  epsilon {shown(account.epsilon_left)} left for one release")
+    say(f"  epsilon {account.shown_left} left for one release")
     for quota in book.quotas(account.name):
         spent, limit = (shown(epsilon_alone(account, part)) for part in (quota.spent, quota.limit))
         say(f"  quota of {quota.analyst}: epsilon {spent} of {limit} spent")
@@ -152,6 +190,26 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
 
 
 @app.command()
+def result(
+    key: str = typer.Argument(help="The key of a release, or its first letters."),
+    account: str | None = typer.Option(None, help="Only of this account."),
+    out: option.Out = None,
+    plot: option.Plot = None,
+    ledger: str | None = WHERE,
+) -> None:
+    """Show what was released under a key, from the ledger alone. Nothing is read or charged."""
+    from headcount.cli.output import Output, files_of_ledger
+    from headcount.cli.show import write_and_show
+    from headcount.releases.stored import stored_release
+
+    output = Output(out, plot)
+    book = _there(ledger)
+    output.check(files_of_ledger(ledger))
+    release = stored_release(book, key, account)
+    write_and_show(release, output, release.facts.notes, "The same command shows them again.")
+
+
+@app.command()
 def statement(
     account: str = typer.Argument(help="The dataset's name in the ledger."),
     out: Path | None = typer.Option(None, help="Write here: .md or .html. Default: the screen."),
@@ -161,7 +219,7 @@ def statement(
     from headcount.ledger.statement import statement as written
 
     as_html = out is not None and out.suffix.lower() == ".html"
-    write_text(out, (".md", ".html"), lambda: written(_ledger(ledger), account, as_html=as_html))
+    write_text(out, (".md", ".html"), lambda: written(_there(ledger), account, as_html=as_html))
 
 
 @app.command()
@@ -189,7 +247,7 @@ def verify(
 
         place, history = str(copy), verify_copy(copy)
     else:
-        book = _ledger(ledger)
+        book = _there(ledger)
         place, history = book.address, book.verify()
     print(f"The ledger {visible(place)} is as it was written.")
     print(f"  {history.head.sequence} entries, each with the hash of the one before")
@@ -209,6 +267,6 @@ def export(
     import json
 
     def lines() -> str:
-        return "".join(json.dumps(entry) + "\n" for entry in _ledger(ledger).journal())
+        return "".join(json.dumps(entry) + "\n" for entry in _there(ledger).journal())
 
     write_text(out, (), lines)

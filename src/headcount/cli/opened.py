@@ -18,6 +18,8 @@ def opened(source: str, user: str, delta: str, budget: str | None, **said: Any) 
     except hc.NoAccountError as error:
         raise hc.NoAccountError(
             f"{str(error).split(', and no budget')[0]}. Say what may ever be spent on these "
-            "people: --budget 3. This release is a part of that. If there should be an account, "
-            "check the ledger's place: headcount ledger show. Nothing was charged."
+            "people: --budget 3. This release is a part of that. If they are the people of an "
+            "account that exists (a copy, or a file that was renamed and written to), use that "
+            "one: --account '...'. If there should be an account, check the ledger's place: "
+            "headcount ledger show. Nothing was charged."
         ) from None

@@ -72,10 +72,15 @@ def write_text(path: Path | None, endings: tuple[str, ...], text: Callable[[], s
 
 def files_of(source: str, ledger: str | Path | None) -> list[Path]:
     """The files that a command reads or keeps, and must not write over."""
-    from headcount.ledger.address import parse_address as parse_ledger
-    from headcount.releases.accounts import default_ledger
     from headcount.tables.files import files_at
 
-    place = parse_ledger(ledger or default_ledger())
-    kept = [] if place.is_postgres else [Path(f"{place.path}{end}") for end in ("", "-wal", "-shm")]
-    return [*files_at(source), *kept]
+    return [*files_at(source), *files_of_ledger(ledger)]
+
+
+def files_of_ledger(ledger: str | Path | None) -> list[Path]:
+    """The files that a ledger is kept in."""
+    from headcount.ledger.address import parse_address
+    from headcount.releases.accounts import default_ledger
+
+    place = parse_address(default_ledger(ledger))
+    return [] if place.is_postgres else [Path(f"{place.path}{end}") for end in ("", "-wal", "-shm")]

@@ -14,6 +14,4 @@ if TYPE_CHECKING:
 
 def profile(data: Dataset, spend: Budget | str, by: option.By) -> Plan:
     """Show in how many groups users are, as a private histogram."""
-    from headcount.tables.by import parse_group
-
-    return data.profile([parse_group(text) for text in by], spend=spend)
+    return data.profile(option.grouped(data, by), spend=spend)

@@ -9,6 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from headcount.cli.stopped import saying_what_was_charged
+from headcount.cli.words import in_shell
+from headcount.releases.arguments import checked_release
 from headcount.releases.cells import label
 from headcount.screens import visible
 
@@ -18,18 +21,26 @@ if TYPE_CHECKING:
     from headcount.releases.release import Release
 
 N_ROWS = 20
+NO_ROWS = "The release has no rows."
+FINDS_GROUPS = ("count_users", "count_events", "distribution")
 AGAIN = "The same command shows them again, free."
 
 
-def release_and_show(plan: Plan, *, output: Output, only_plan: bool, **asked: Any) -> None:
+def release_and_show(
+    plan: Plan, *, output: Output, only_plan: bool, key: str | None, again: str | None, fresh: bool
+) -> None:
     """Print the plan; unless only that was asked, release it, show it, and write it."""
-    print(plan)
+    # Checked before the plan is printed, which says what these do.
+    checked_release(key=key, again=again, fresh=fresh, progress=str)
+    named = key if again is None else plan.key_shown(again)
+    said = plan.described(key=named, fresh=fresh, word="--fresh")
+    print(said)
     if only_plan:
         return
-    release = staged(plan, **asked)
-    said = str(plan)
-    notes = [note for note in map(visible, release.facts.notes) if note.rstrip(".") not in said]
-    write_and_show(release, output, notes, AGAIN)
+    with saying_what_was_charged(plan, key=key, fresh=fresh):
+        release = staged(plan, key=key, again=again, fresh=fresh)
+        notes = [note for note in map(visible, release.facts.notes) if note.rstrip(".") not in said]
+        write_and_show(release, output, notes, AGAIN)
 
 
 def write_and_show(release: Release, output: Output, notes: Sequence[str], again: str) -> None:
@@ -68,16 +79,27 @@ def rows(release: Release) -> None:
     console = Console()
     console.print()
     console.print(screen)
+    if not table.num_rows:
+        console.print(_nothing(release.facts.verb))
     if largest.num_rows < table.num_rows:
         console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
     print(f"\n{visible(release.guarantee)}")
     if release.facts.account:
         print(f"paid by entry {release.entry} of account {release.facts.account!r}")
     if release.again is not None:
-        words = release.again.replace("fresh=True", "--fresh").replace("again=", "--again=")
-        print(f"shown again, free: {visible(words)}")
+        print(f"shown again, free: {in_shell(release.again)}")
     if release.key is not None:
         print(f"key {visible(release.key)}")
+
+
+def _nothing(verb: str) -> str:
+    """What to do about a release without rows."""
+    if verb not in FINDS_GROUPS:
+        return NO_ROWS
+    return (
+        f"{NO_ROWS} No group stood out from the noise. A larger --epsilon shows smaller groups; "
+        "--groups, a public list, shows all that it names. Each is a new question, and is charged."
+    )
 
 
 def _cell(value: object) -> str:

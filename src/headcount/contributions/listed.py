@@ -97,7 +97,7 @@ def _order(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
-def _said(group: Any) -> str:
+def said(group: Any) -> str:
     """A listed group as a message repeats it."""
     if isinstance(group, tuple) and group:
         return f"({', '.join(shown(value) for value in group[:8])})"
@@ -114,7 +114,7 @@ def normal_group(group: Any, by: tuple[GroupBy, ...], kinds: tuple[Kind, ...]) -
     if not isinstance(values, tuple) or len(values) != len(by):
         names = ", ".join(column_of(part) for part in by)
         raise UsageError(
-            f"The listed group {_said(group)} does not have one value for each of {names}: a "
+            f"The listed group {said(group)} does not have one value for each of {names}: a "
             f"group of several columns is a tuple. {NOTHING}"
         )
     return tuple(
@@ -149,7 +149,7 @@ def _normal(value: Any, by: GroupBy, kind: Kind) -> Any:
     if isinstance(by, Truncate):
         wanted = f"the start of a {by.to}"
     raise UsageError(
-        f"The listed group {_said(value)} is not {wanted}, which the column "
+        f"The listed group {said(value)} is not {wanted}, which the column "
         f"{column_of(by)!r} needs. {NOTHING}"
     )
 

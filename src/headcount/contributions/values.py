@@ -50,7 +50,11 @@ def check_values(table: UserTable, of: str | None, per_user: str) -> bool:
     if of == table.user:
         raise UsageError(f"The column {of!r} names the users and is not a value. {NOTHING}")
     if kind not in NUMBER_KINDS:
-        raise SchemaError(f"The column {of!r} holds {kind}; values must be numbers. {NOTHING}")
+        raise SchemaError(
+            f"The column {of!r} holds {kind}; values must be numbers. Where it is text in a CSV "
+            f"file or a folder's name, say what it is: types={{{of!r}: 'integer'}} (--type "
+            f"{of}=integer). {NOTHING}"
+        )
     return kind is Kind.INTEGER and per_user != "mean"
 
 

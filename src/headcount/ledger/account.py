@@ -13,6 +13,8 @@ from headcount.privacy.event import Event
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
+CRUMB = Fraction(1, 10**9)
+
 
 def units_up(spend: Zcdp) -> tuple[int, int]:
     """A cost in whole ledger units, rounded up."""
@@ -60,6 +62,12 @@ class Account:
         Costs add up in rho, not in epsilon, so this and what was spent do not sum to the limit.
         """
         return epsilon_at(self.left.rho, self.stated_delta - self.limit.delta)
+
+    @property
+    def shown_left(self) -> str:
+        """The same for people, who may ask for that much: rounded down, but for a unit's crumb."""
+        left = self.epsilon_left
+        return shown(left) if left < Fraction(1, 1000) else shown(left + CRUMB, down=True)
 
     def __str__(self) -> str:
         return (
@@ -169,8 +177,12 @@ def quota_refusal(account: Account, analyst: str, quota: Quota | None, spend: Zc
 def _has_and_needs(account: Account, left: Zcdp, spend: Zcdp) -> str:
     if spend.rho > left.rho:
         at = account.stated_delta - account.limit.delta
-        has = f"epsilon {shown(epsilon_at(left.rho, at))} left"
-        needs = shown(epsilon_at(spend.rho, at))
+        has_epsilon, needs_epsilon = (epsilon_at(rho, at) for rho in (left.rho, spend.rho))
+        has, needs = shown(has_epsilon), shown(needs_epsilon)
+        if has == needs:
+            # One number for both would say that it suffices.
+            has, needs = shown(has_epsilon, down=True), shown(needs_epsilon, up=True)
+        has = f"epsilon {has} left"
     else:
         has = f"delta {float(left.delta):.3g} left for thresholds"
         needs = f"{float(spend.delta):.3g}"

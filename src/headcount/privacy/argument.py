@@ -37,7 +37,7 @@ def shown(value: object) -> str:
     if isinstance(value, str | Path) and is_address_like(value):
         return WITHHELD
     if isinstance(value, str | bytes | float | Decimal | Path) or type(value) is int:
-        text = repr(value)
+        text = repr(str(value) if isinstance(value, Path) else value)
         return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 2]} …"
     if isinstance(value, list | tuple | dict | set | frozenset) and not value:
         return f"an empty {type(value).__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,8 +123,10 @@ def opening_of(
         raise NoAccountError(
             f"There is no account {quoted(name)} in the ledger {book.address!r}, and no budget to "
             "open it with. Say what may ever be spent on these people: "
-            "budget=hc.Budget(epsilon=1, delta=1e-6), or headcount ledger open. If there should "
-            "be an account, check the ledger's place. Nothing was charged."
+            "budget=hc.Budget(epsilon=1, delta=1e-6), or headcount ledger open. If they are the "
+            "people of an account that exists (a copy, or a file that was renamed and written "
+            "to), use that one: account='...'. If there should be an account, check the ledger's "
+            "place. Nothing was charged."
         )
     new = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
     check_new(new, identity.covers)
@@ -138,22 +141,36 @@ def nameless() -> UsageError:
     )
 
 
-def default_ledger() -> str | Path:
-    """Where the ledger is when nobody says: HEADCOUNT_LEDGER, or the user's data folder."""
-    named = os.environ.get("HEADCOUNT_LEDGER")
-    if named:
-        return named
+def ledger_place(said: str | Path | None = None) -> str | Path:
+    """Where the ledger is: as said, or in HEADCOUNT_LEDGER, or the user's data folder.
+
+    Nothing is made. A path may begin with ``~``.
+    """
+    named = said or os.environ.get("HEADCOUNT_LEDGER")
+    if not named:
+        return _usual_place()
+    return os.path.expanduser(named) if str(named).startswith("~") else named
+
+
+def _usual_place() -> Path:
     data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    folder = Path(data_home) / "headcount"
-    place = folder / "ledger.db"
+    return Path(data_home) / "headcount" / "ledger.db"
+
+
+def default_ledger(said: str | Path | None = None) -> str | Path:
+    """The same, to be written to; the usual place is made, if a ledger lasts there."""
+    place = ledger_place(said)
+    if said or os.environ.get("HEADCOUNT_LEDGER"):
+        return place
+    place = Path(place)
     if not place.exists():
-        _check_lasts(folder, place)
+        _check_lasts(place.parent, place)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
         raise LedgerError(
-            f"The folder {str(folder)!r} for the ledger cannot be made. Say where the ledger is: "
-            "ledger='ledger.db', or set HEADCOUNT_LEDGER."
+            f"The folder {str(place.parent)!r} for the ledger cannot be made. Say where the ledger "
+            "is: ledger='ledger.db', or set HEADCOUNT_LEDGER."
         ) from None
     return place
 
@@ -169,5 +186,7 @@ def _check_lasts(folder: Path, place: Path) -> None:
             f"There is no ledger yet, and its usual place {str(place)!r} is in {what}, which does "
             "not last: a ledger that is lost forgets what was spent. Nothing was charged. Say "
             "where it is to be kept: --ledger or ledger=, or set HEADCOUNT_LEDGER, to a file on a "
-            "disk that stays. To use this place all the same, name it there."
+            "disk that stays. To use this place all the same: "
+            f"mkdir -p {shlex.quote(str(folder))} && "
+            f"export HEADCOUNT_LEDGER={shlex.quote(str(place))}"
         )

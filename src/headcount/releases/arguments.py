@@ -237,4 +237,11 @@ RELEASE: dict[str, Check] = {
 
 def checked_release(**given: Any) -> dict[str, Any]:
     """The arguments of ``Plan.release`` in one form."""
-    return checked_by(RELEASE, given.items())
+    said = checked_by(RELEASE, given.items())
+    if said["again"] is not None and (said["fresh"] or said["key"] is not None):
+        other = "fresh=True draws anew" if said["fresh"] else "key= names a new release"
+        raise UsageError(
+            f"again= shows what was released and never charges, and {other}: give one of the two. "
+            f"{NOTHING}"
+        )
+    return said

@@ -74,6 +74,7 @@ def plan_debiased(
         count.read_and_draw,
         verb="count_events",
         by=by,
+        groups=groups,
         arguments=(
             ("groups", spell_groups(groups)),
             ("bound", limits.max_rows),

@@ -86,6 +86,7 @@ def plan_known_events(
         count.read_and_draw,
         verb="count_events",
         by=by,
+        groups=groups,
         arguments=(
             ("groups", spell_groups(groups)),
             ("bound", None if count.bound is None else str(count.bound.value)),

@@ -106,6 +106,7 @@ def plan_count_users(
         count.read_and_draw,
         verb="count_users",
         by=by,
+        groups=groups,
         arguments=(
             ("groups", spell_groups(given)),
             ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),

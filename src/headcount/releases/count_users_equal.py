@@ -70,6 +70,7 @@ def plan_equal(
         count.read_and_draw,
         verb=count.verb,
         by=by,
+        groups=groups,
         arguments=(
             ("method", method),
             ("within", within),

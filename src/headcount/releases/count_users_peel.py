@@ -53,6 +53,7 @@ def plan_peel(
         peel.read_and_draw,
         verb="count_users",
         by=by,
+        groups=groups,
         arguments=(
             ("method", "peel"),
             ("within", within),

@@ -57,6 +57,7 @@ def plan_sample(
         sample.read_and_draw,
         verb="count_users",
         by=by,
+        groups=groups,
         arguments=(
             ("method", "sample"),
             ("groups", spell_groups(groups)),

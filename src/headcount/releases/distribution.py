@@ -85,6 +85,7 @@ def plan_distribution(
         shares.read_and_draw,
         verb="distribution",
         by=by,
+        groups=groups,
         arguments=(
             ("groups", spell_groups(grouped.given)),
             ("method", method),

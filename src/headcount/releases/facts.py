@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost, cost_in_account, limit_in
 from headcount.accounting.convert import share_of, spend_of, stated_epsilon
 from headcount.accounting.tail import upper_point
+from headcount.contributions.listed import said
 from headcount.errors import BudgetError, UsageError
 from headcount.ledger.ledger import refusal
 from headcount.privacy.event import to_record
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     """What a person writes: a budget, or a share of the account's whole limit."""
 
 CONFIDENCE = 0.95
+FIRST_LISTED = 3
 BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
 """Half the width of a normal interval of that confidence, in standard deviations."""
 
@@ -107,6 +109,7 @@ def planned(
     title: str,
     method: str,
     details: tuple[tuple[str, str], ...],
+    groups: Sequence[Any] | None = None,
     stages: tuple[str, ...] = (),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Plan:
@@ -128,11 +131,20 @@ def planned(
         ),
         ledger=dataset.ledger,
         opening=dataset.opening_of(account),
-        known=None if known is None else known.named,
+        known=known,
         title=title if by is None else f"{title} by {', '.join(spelled_by(by))}",
         method=method,
-        details=details,
+        details=(*_listed(groups), *details),
     )
+
+
+def _listed(groups: Sequence[Any] | None) -> tuple[tuple[str, str], ...]:
+    """The first of the public groups, in quotes: a blank at the end of one is seen."""
+    if groups is None:
+        return ()
+    first = ", ".join(said(group) for group in groups[:FIRST_LISTED])
+    more = len(groups) - FIRST_LISTED
+    return (("listed", f"{first} and {more:,} more" if more > 0 else first),)
 
 
 def facts_of(

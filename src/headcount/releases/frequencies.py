@@ -83,6 +83,7 @@ def plan_frequencies(
         work.read_and_draw,
         verb="frequencies",
         by=by,
+        groups=groups,
         arguments=(
             ("groups", spell_groups(grouped.given)),
             ("at_most", at_most),

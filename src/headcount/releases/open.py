@@ -79,7 +79,7 @@ def open(  # noqa: A001  hc.open reads as it should
         raise nameless()
     options = Options(csv, types, memory, trusted_view)
     table = open_table(source, user=user, where=where, options=options)
-    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or default_ledger())
+    book = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger(ledger))
     own = str(Path(source).absolute()) if named and not is_address(str(source)) else None
     name = account_of(book, account, table.identity, own)
     return Dataset(table, book, opening_of(book, name, budget, relation, table.identity), where)

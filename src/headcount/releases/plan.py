@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
-from headcount.ledger.account import Account, Opening
+from headcount.errors import BudgetError, KeyReusedError
+from headcount.ledger.account import Account, Charge, Opening, refusal
 from headcount.privacy.spend import Zcdp
 from headcount.releases.arguments import checked_release
 from headcount.releases.owned import Owned, not_pickled
@@ -19,6 +20,9 @@ from headcount.screens import visible
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
     from headcount.releases.release import Release
+
+
+Lines = tuple[tuple[str, str], ...]
 
 
 def _silent(_stage: str) -> None:
@@ -38,9 +42,9 @@ class Plan:
     opening: Opening
     title: str
     method: str
-    details: tuple[tuple[str, str], ...]
-    known: str | None = None
-    """The entry that answered this question before, if one did."""
+    details: Lines
+    known: Charge | None = None
+    """The entry that was charged for this question before, if one was."""
     _owned: Owned = field(default_factory=Owned, repr=False)
 
     def __reduce__(self) -> NoReturn:
@@ -81,10 +85,35 @@ class Plan:
         """
         self._owned.check("Plan")
         said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
-        key = said["key"]
-        if said["again"] is not None:
-            key = self.ledger.key_of(self.account.name, said["again"])
+        key = self.key_shown(said["again"]) if said["again"] is not None else said["key"]
         return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
+
+    def key_shown(self, start: str) -> str:
+        """The key that begins so, if it answered this question."""
+        key = self.ledger.key_of(self.account.name, start)
+        try:
+            self.charged(key=key, fresh=True)
+        except KeyReusedError:
+            entry = next(one for one in self.ledger.entries(self.account.name) if one.key == key)
+            raise KeyReusedError(
+                f"The key {key!r} answered another question: {entry.title}, entry "
+                f"{entry.sequence} of account {self.account.name!r}. Nothing was charged. Show "
+                f"what it released: headcount ledger result {key}"
+            ) from None
+        return key
+
+    def charged(self, *, key: str | None = None, fresh: bool = False) -> Charge | None:
+        """The charge that a release would find now instead of making one."""
+        return self.ledger.known(self.account.name, self.work.request.hash, key=key, fresh=fresh)
+
+    def described(
+        self, *, key: str | None = None, fresh: bool = False, word: str = "fresh=True"
+    ) -> str:
+        """The plan as it would be released with this key, or fresh; ``word``: how that is said."""
+        known = self.charged(key=key, fresh=fresh)
+        if known is None and not self.spend <= self.account.left:
+            raise BudgetError(refusal(self.account, self.spend))
+        return self._text(known, word, fresh=fresh)
 
     def _left_after(self) -> str:
         after = Account(
@@ -94,20 +123,26 @@ class Plan:
             self.account.spent + self.spend,
             self.account.stated_delta,
         )
-        return f"epsilon {shown(after.epsilon_left)} of {shown(after.epsilon_limit)}"
+        return f"epsilon {after.shown_left} of {shown(after.epsilon_limit)}"
 
-    def _account_words(self) -> tuple[tuple[str, str], ...]:
-        if self.known is not None:
-            return (("answered", f"by {self.known}: shown again, free; fresh=True charges anew"),)
+    def _account_words(self, known: Charge | None, word: str, *, fresh: bool) -> Lines:
+        if known is not None and known.result is not None:
+            return (("answered", f"by {known.named}: shown again, free; {word} charges anew"),)
+        if known is not None:
+            return (("charged", f"{known.named} has no rows yet: finished without a charge"),)
         left = ("left after", self._left_after())
-        if self.opening.budget is None:
-            return (left,)
-        return (left, ("account", "new: the release opens it, with this budget"))
+        if self.opening.budget is not None:
+            return (left, ("account", "new: the release opens it, with this budget"))
+        anew = fresh and self.known is not None
+        return ((word, "drawn and charged anew"), left) if anew else (left,)
 
     def __repr__(self) -> str:
         return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"
 
     def __str__(self) -> str:
+        return self._text(self.known, "fresh=True", fresh=False)
+
+    def _text(self, known: Charge | None, word: str, *, fresh: bool) -> str:
         lines = [
             ("method", self.method),
             *self.details,
@@ -116,7 +151,7 @@ class Plan:
                 f"epsilon {shown(self.epsilon)} at delta "
                 f"{float(self.account.stated_delta):.3g}, from account {self.account.name!r}",
             ),
-            *self._account_words(),
+            *self._account_words(known, word, fresh=fresh),
             ("so far", "nothing was read and nothing was charged"),
         ]
         width = max(len(name) for name, _ in lines)

@@ -23,6 +23,7 @@ from headcount.tables.engine import (
     withheld,
 )
 from headcount.tables.identity import Identity
+from headcount.tables.interrupts import execute
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.parquet_files import ParquetFiles
 from headcount.tables.query_identity import query_identity
@@ -154,13 +155,13 @@ class DuckDBEngine:
     def _run(self, expr: Any, before: str = "") -> Any:
         query, here = before + self.compiled(expr), self._here()
         try:
-            return here.connection.execute(query)
+            return execute(here.connection, query)
         except Exception:
             if self._files is None or here.is_mended:
                 raise
             self._files.mend(here.connection)
             here.is_mended = True
-        return here.connection.execute(query)
+        return execute(here.connection, query)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query through DuckDB's own record batch reader."""

@@ -8,6 +8,7 @@ from secrets import token_hex
 from typing import Any
 
 from headcount.tables.engine import cast_always
+from headcount.tables.interrupts import execute
 from headcount.tables.kinds import Kind, kind_of
 from headcount.tables.parquet_links import identifier, quoted_text
 
@@ -16,7 +17,7 @@ BINARY = ("", "binary", "c", "posix")
 
 def described(connection: Any, query: str) -> dict[str, str]:
     """The names and types of a query's columns, as DuckDB spells them."""
-    rows = connection.con.execute(f"describe {query}").fetchall()
+    rows = execute(connection.con, f"describe {query}").fetchall()
     return {name: kind for name, kind, *_ in rows}
 
 

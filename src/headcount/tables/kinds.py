@@ -6,6 +6,8 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
+from headcount.tables.by import UNITS, Bins, GroupBy, Truncate, parse_group
+
 
 class Kind(StrEnum):
     """The kinds of column headcount tells apart."""
@@ -62,4 +64,27 @@ def missing(column: str, columns: Collection[str]) -> str:
         "(--delimiter ';'). If there is no header: header=False and columns=[...] (--no-header "
         "--columns a,b)."
     )
-    return f"The table has no column {column!r}. {there} Nothing was read and nothing was charged."
+    return (
+        f"The table has no column {column!r}. {_meant(column)}{there} Nothing was read and nothing "
+        "was charged."
+    )
+
+
+def _meant(column: str) -> str:
+    """What a name with a colon or a comma in it may have been meant for; asked of it alone."""
+    if "," in column:
+        parts = [parse_group(part.strip()) for part in column.split(",") if part.strip()]
+        return f"Several columns are given one by one: by=[{', '.join(map(_python, parts))}]. "
+    name, colon, _ = column.rpartition(":")
+    if not (name and colon):
+        return ""
+    units = f"{', '.join(UNITS[:-1])} or {UNITS[-1]}"
+    return f"A time is cut to a {units}: {_python(Truncate(name, 'day'))}. "
+
+
+def _python(group: GroupBy) -> str:
+    if isinstance(group, Truncate):
+        return f"hc.truncate({group.column!r}, {group.to!r})"
+    if isinstance(group, Bins):
+        return f"hc.bins({group.column!r}, {group.width:f})"
+    return repr(group)

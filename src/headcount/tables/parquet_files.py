@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headcount.tables.interrupts import execute
 from headcount.tables.parquet_links import (
     files_query,
     folder_keys,
@@ -53,7 +54,7 @@ class ParquetFiles:
 
     def types(self, connection: Any) -> dict[str, str]:
         """What DuckDB says that the columns of the view hold."""
-        rows = connection.execute(f"describe {self._view}").fetchall()
+        rows = execute(connection, f"describe {self._view}").fetchall()
         self._types = {name: kind for name, kind, *_ in rows}
         return self._types
 
@@ -73,7 +74,7 @@ class ParquetFiles:
         self._show(connection, " union all ".join(parts))
 
     def _show(self, connection: Any, query: str) -> None:
-        connection.execute(f"create or replace temporary view {self._view} as {query}")
+        execute(connection, f"create or replace temporary view {self._view} as {query}")
 
     def _sound(self, files: Sequence[int]) -> str:
         """Files that DuckDB can read."""
@@ -91,7 +92,7 @@ class ParquetFiles:
         types = ["bigint", "bigint", *kinds.values(), *("varchar" for _ in said)]
         declared = ", ".join(f"c{place} {kind}" for place, kind in enumerate(types))
         table = f"{self._view}_mended_{number}"
-        connection.execute(f"create or replace temporary table {table} ({declared})")
+        execute(connection, f"create or replace temporary table {table} ({declared})")
         for index in files:
             folder = {name: self._folders[index][name] for name in said}
             copy_columns(

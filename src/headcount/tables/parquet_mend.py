@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headcount.tables.interrupts import execute
 from headcount.tables.parquet_links import identifier, read_files
 from headcount.tables.sound import decoded, sound_text
 
@@ -41,7 +42,7 @@ def reads(connection: Any, link: str, names: Sequence[str], n_rows: int) -> bool
     looked = "".join(f", max(hash({identifier(name)}))" for name in names)
     query = f"select count(*){looked} from {read_files([link], hive=False)}"  # noqa: S608
     try:
-        return bool(connection.execute(query).fetchone()[0] == n_rows)
+        return bool(execute(connection, query).fetchone()[0] == n_rows)
     except Exception:  # what a damaged page may bring about has no end
         return False
 
@@ -72,7 +73,7 @@ def copy_columns(
         casts = ", ".join(f"try_cast({n} as {t})" for n, t in zip(names, types, strict=True))
         connection.register(CHUNK, pa.table(arrays, names))
         try:
-            connection.execute(f"insert into {table} select {casts} from {CHUNK}")  # noqa: S608
+            execute(connection, f"insert into {table} select {casts} from {CHUNK}")  # noqa: S608
         finally:
             connection.unregister(CHUNK)
 
@@ -93,9 +94,10 @@ def _chunk(connection: Any, path: str, link: str, name: str, group: int, rows: r
 
 def _by_duckdb(connection: Any, link: str, name: str, rows: range) -> Iterator[Any]:
     source = read_files([link], hive=False, numbered=True)
-    result = connection.execute(
+    result = execute(
+        connection,
         f"select {identifier(name)} from {source} where file_row_number between {rows[0]} "  # noqa: S608
-        f"and {rows[-1]} order by file_row_number"
+        f"and {rows[-1]} order by file_row_number",
     )
     yield getattr(result, "to_arrow_table", result.fetch_arrow_table)().column(0)
 

@@ -1,0 +1,54 @@
+"""Ctrl-C while a release runs: what was charged, and how to have what was paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar
+
+from headcount.errors import HeadcountError
+
+if TYPE_CHECKING:
+    from headcount.releases.plan import Plan
+
+UNKNOWN = "Whether something was charged is in the ledger: headcount ledger show."
+
+
+class StoppedError(HeadcountError):
+    """A command was stopped by whoever gave it."""
+
+    exit_code: ClassVar[int] = 130
+
+
+@contextmanager
+def saying_what_was_charged(plan: Plan, *, key: str | None, fresh: bool) -> Iterator[None]:
+    """Let Ctrl-C end the block with words on the ledger, which are public, and nothing else."""
+    before = _last(plan) if fresh else 0
+    try:
+        yield
+    except KeyboardInterrupt:
+        try:
+            words = _words(plan, before, without_fresh=fresh and key is None)
+        except (HeadcountError, KeyboardInterrupt):
+            words = UNKNOWN
+    else:
+        return
+    raise StoppedError(f"Stopped. {words}")
+
+
+def _words(plan: Plan, before: int, *, without_fresh: bool) -> str:
+    charge = plan.charged()
+    if charge is None or charge.sequence <= before:
+        return "Nothing was charged."
+    same = "the same command without --fresh" if without_fresh else "the same command"
+    if charge.result is not None:
+        return f"Entry {charge.sequence} was charged. To see its rows, free, give {same} again."
+    return (
+        f"Entry {charge.sequence} was charged and has no rows yet. Give {same} again: it is "
+        "finished without a second charge."
+    )
+
+
+def _last(plan: Plan) -> int:
+    charge = plan.charged()
+    return 0 if charge is None else charge.sequence

@@ -1,0 +1,51 @@
+"""What was released before, read back from the ledger alone: no source, no charge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headcount.errors import UsageError
+from headcount.ledger.journal import CHARGE
+from headcount.privacy.argument import NOTHING
+from headcount.releases.release import Release
+from headcount.screens import quoted
+
+if TYPE_CHECKING:
+    from headcount.ledger.ledger import Ledger
+
+
+def stored_release(book: Ledger, start: str, account: str | None = None) -> Release:
+    """The release of the one key that begins so, in one account or in all of them."""
+    if account is not None:
+        book.account(account)
+    charges = [
+        entry
+        for entry in book.journal()
+        if entry["kind"] == CHARGE and account in (None, entry["account"])
+    ]
+    found = [entry for entry in charges if entry["key"] == start] or [
+        entry for entry in charges if entry["key"].startswith(start)
+    ]
+    if len(found) != 1:
+        raise UsageError(_which(start, account, {entry["account"] for entry in found}))
+    (entry,) = found
+    # By key and question, which is how a result is found with its hash checked.
+    charge = book.known(entry["account"], entry["digest"], key=entry["key"], fresh=True)
+    if charge is None or charge.result is None:
+        raise UsageError(
+            f"Entry {entry['sequence']} of account {entry['account']!r} was charged and has no "
+            "rows yet. Give the command that asked for it again: it is finished without a second "
+            "charge."
+        )
+    return Release.from_bytes(charge.result, key=charge.key, again=charge.named)
+
+
+def _which(start: str, account: str | None, accounts: set[str]) -> str:
+    where = "the ledger" if account is None else f"account {quoted(account)}"
+    if not accounts:
+        found, how = "No key begins", ""
+    else:
+        found, how = "More than one key begins", " Give more letters of it."
+        if len(accounts) > 1:
+            how = f" Give more letters, or one of the accounts: {', '.join(sorted(accounts))}."
+    return f"{found} with {start!r} in {where}. {NOTHING}{how} See the keys: headcount ledger show"
