@@ -239,3 +239,15 @@ def test_a_misspelling_opens_nothing(here: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file"):
         ask("evnets.parquet", ledger, None)
     assert len(Ledger(ledger).accounts()) == 1
+
+
+def test_an_account_opened_from_python_covers_what_its_sources_are_known_by(here: Path) -> None:
+    book = Ledger("l.db")
+    unknown = ("events.parquet", "./events.parquet", str(here / "link.parquet"), "warehouse")
+    for source in (*unknown, "duckdb://w.duckdb?table=ev", str(here / "sub/../events.parquet")):
+        with pytest.raises(UsageError, match=r"ledger open web .*--covers.* Nothing was charged"):
+            book.open_account("web", BUDGET, covers=[source])
+    assert book.accounts() == []
+    book.open_account("web", BUDGET, covers=[str(here / "events.parquet")])
+    for source in ("events.parquet", "link.parquet", "../elsewhere/events.parquet"):
+        assert hc.open(source, user="user", ledger=book).account_name == "web"

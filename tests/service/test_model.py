@@ -147,7 +147,7 @@ class Three(RuleBasedStateMachine):
     )
     def open_account(self, name: str, budget: Budget | None, covers: list[str]) -> None:
         def real(_number: int, ledger: Ledger) -> str:
-            sources = [self.prefix + source for source in covers]
+            sources = [f"/{self.prefix}{source}" for source in covers]
             ledger.open_account(self.prefix + name, budget, covers=sources)
             return "opened"
 
@@ -224,7 +224,8 @@ class Three(RuleBasedStateMachine):
                 }
             for source in ("s1", "s2"):
                 owner = self.model.covers.get(source)
-                found = ledger.covering([self.prefix + source]).get(self.prefix + source)
+                place = f"/{self.prefix}{source}"
+                found = ledger.covering([place]).get(place)
                 assert found == (None if owner is None else self.prefix + owner), number
 
 

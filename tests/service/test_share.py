@@ -38,7 +38,7 @@ def test_the_page_takes_a_team_to_two_analysts_at_once(server: Any, clients: Mod
     database, people = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     server.sql(*database.split(";\n")[:-1])
     owner = clients.Ledger(server.address("budget", "budget_owner"))
-    owner.open_account("web", clients.HUNDRED, covers=["warehouse"])
+    owner.open_account("web", clients.HUNDRED, covers=["/warehouse"])
     owner.set_quota("web", "ann", Budget(rho="0.6"))
     owner.set_quota("web", "bob", Budget(rho="0.5"))
     server.sql(*people.split(";\n")[:-1], database="budget")
@@ -54,7 +54,7 @@ def test_the_page_takes_a_team_to_two_analysts_at_once(server: Any, clients: Mod
     owner.verify()
 
     ann = clients.Ledger(addresses[0])
-    assert ann.open_account("web", covers=["warehouse"]).left.rho == 0
+    assert ann.open_account("web", covers=["/warehouse"]).left.rho == 0
     with pytest.raises(LedgerError, match="may not do this"):
         ann.open_account("mine", Budget(rho=100))
     with pytest.raises(LedgerError, match="may not do this"):
@@ -80,10 +80,11 @@ def test_the_page_takes_a_team_to_two_analysts_at_once(server: Any, clients: Mod
 def test_names_of_people_and_sources_cannot_break_out(server: Any, clients: ModuleType) -> None:
     ledger = clients.Ledger(server.new_schema())
     nasty = "'; DROP TABLE entries; -- %s %(x)s :y \\"
-    ledger.open_account(nasty, clients.HUNDRED, covers=[nasty + "1"])
+    source = f"/{nasty}1"
+    ledger.open_account(nasty, clients.HUNDRED, covers=[source])
     ledger.set_quota(nasty, nasty, Budget(rho=1))
     ledger.set_quota(nasty, ledger.analyst, Budget(rho=1))
     clients.charge(ledger, nasty, nasty, nasty)
-    assert ledger.covering([nasty + "1"]) == {nasty + "1": nasty}
+    assert ledger.covering([source]) == {source: nasty}
     assert [entry.key for entry in ledger.entries(nasty)] == [nasty]
     ledger.verify()

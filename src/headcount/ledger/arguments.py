@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
+from headcount.errors import UsageError
 from headcount.ledger.words import storable
-from headcount.privacy.argument import Check, items, refused, whole
+from headcount.privacy.argument import Check, items, refused, shown, whole
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
 
 MAX_COVERED = 1 << 20
+OF_A_SERVER = re.compile(r"[a-z]+:(?!//)")
+"""``postgres:`` and what the server says, ``inode:`` and what the file system says: no address."""
 
 
 def _named(what: str) -> Check:
@@ -43,8 +48,24 @@ def _neighbours(value: Any, name: str) -> Neighbours:
 def _sources(value: Any, name: str) -> list[str]:
     if isinstance(value, list | tuple) and not value:
         return []
-    found = items(value, name, MAX_COVERED, f"{name}=['events.parquet']")
+    found = items(value, name, MAX_COVERED, f"{name}=['/data/events.parquet']")
     return [_named("A source")(one, f"a source in {name}") for one in found]
+
+
+def _covers(value: Any, name: str) -> list[str]:
+    """What a table is known by: any other text would cover nothing, and nobody would notice."""
+    found = _sources(value, name)
+    for source in found:
+        real = os.path.realpath(source) if os.path.exists(source) else source
+        if not (os.path.isabs(source) and real == source) and not OF_A_SERVER.match(source):
+            raise UsageError(
+                f"{shown(source)} in {name} is not what a table is known by here: the path of a "
+                "file, from the root on and without links, or what its server says of it. "
+                "headcount ledger open finds that out for files and addresses: headcount ledger "
+                "open web --budget 3 --covers events.parquet. So does the first release of what "
+                "hc.open opened. Nothing was charged."
+            )
+    return found
 
 
 def _quotas(value: Any, name: str) -> list[tuple[str, Budget]]:
@@ -90,7 +111,8 @@ CHECKS: dict[str, Check] = {
     "budget": _budget,
     "share": _must_have_budget,
     "neighbours": _neighbours,
-    "covers": _sources,
+    "covers": _covers,
+    "sources": _sources,
     "quotas": _quotas,
     "sequence": whole(0, 2**63 - 1, "the number of an entry, such as 7"),
 }

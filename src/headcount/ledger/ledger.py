@@ -87,6 +87,9 @@ class Ledger:
     ) -> Account:
         """The account of this name; opened with ``budget`` if there is none yet.
 
+        covers:  the sources whose people it protects, each by what it is known by: the path of
+                 a file, from the root on and without links, or what a server says of a table.
+                 ``headcount ledger open --covers`` finds that out from any spelling
         quotas:  analysts, each with what they may spend; set with the account or not at all
 
         A budget is a promise that was made: a different one for an open account is refused. So is
@@ -118,7 +121,7 @@ class Ledger:
 
     def covering(self, sources: Sequence[str]) -> dict[str, str]:
         """The account that each of the sources belongs to, where there is one."""
-        asked = read("covers", sources, called="sources")
+        asked = read("sources", sources)
         return self._read(lambda connection: reading.covering(connection, asked))
 
     def covered_from(self, start: str) -> list[tuple[str, str]]:
