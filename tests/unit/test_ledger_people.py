@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from headcount.accounting.convert import epsilon_at
 from headcount.accounting.gaussian import gaussian_delta
 from headcount.cli import main as cli
+from headcount.cli.commands import app
 from headcount.ledger.bar import percent, svg_bar, text_bar
 from headcount.ledger.journal import HASHED, hash_of
 from headcount.ledger.ledger import Ledger
@@ -119,7 +120,7 @@ def test_history_can_be_read_by_a_tighter_accountant(ledger: Ledger) -> None:
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli.app, ["ledger", *arguments], catch_exceptions=False)
+    result = CliRunner().invoke(app, ["ledger", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
