@@ -55,8 +55,7 @@ def page() -> str:
         "| code | meaning |",
         "|---|---|",
         "| 0 | done |",
-        "| 1 | stopped by you, or a fault of the system; `headcount ledger show` says what was "
-        "charged |",
+        "| 1 | a fault of the system; `headcount ledger show` says what was charged |",
         "| 2 | the request makes no sense; nothing was read, nothing was charged |",
         "| 3 | the account cannot pay; nothing was read, nothing was charged |",
         "| 4 | the ledger cannot be trusted or used as asked; nothing is released, and nothing was "
@@ -65,8 +64,11 @@ def page() -> str:
         "| 6 | `headcount audit` found a violation, or missed a mutant |",
         "| 7 | a file could not be written; what was paid for is stored, and the message says how "
         "to have it without a charge |",
-        "| 129, 130, 143 | `headcount stream add` was stopped by a signal; what it counted is "
-        "written |",
+        "| 130 | stopped by you with Ctrl-C; the message says what was charged, and the same "
+        "command finishes it without a second charge. What `headcount stream add` counted is "
+        "kept |",
+        "| 129, 143 | `headcount stream add` was stopped by the system (SIGHUP, SIGTERM); what it counted is "
+        "kept |",
         "",
         "What a command is to write is checked before the charge: its ending, its folder, its "
         "permissions, the space there is, and that it is neither the source nor the ledger.",

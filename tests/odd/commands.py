@@ -39,6 +39,7 @@ OTHERS = [
     ["demo", "{}", "--users", "5", "--pages", "3"], ["demo", "d.parquet", "--users", "{}"],
     ["ledger", "show", "--account", "{}"], ["ledger", "show", "--ledger", "{}"],
     ["ledger", "statement", "{}"], ["ledger", "statement", "web", "--out", "{}"],
+    ["ledger", "result", "{}"], ["ledger", "result", "k", "--account", "{}", "--out", "{}"],
     ["ledger", "export", "--out", "{}"], ["ledger", "verify", "--ledger", "{}"],
     ["ledger", "open", "{}", "--epsilon", "{}"], ["ledger", "open", "new", "--rho", "{}"],
     ["ledger", "open", "new", "--epsilon", "1", "--quota", "{}"],
