@@ -36,7 +36,7 @@ class History:
     last_of: dict[str, int] = field(default_factory=dict)
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
-    """Digest and number of pieces, of the results among the entries that were read now."""
+    """Digest and number of pieces, where all entries are read: the stored bytes are too."""
 
     def add(self, row: Any, *, full: bool) -> None:
         """Take one more entry into account."""
