@@ -139,6 +139,12 @@ def memory() -> ModuleType:
     return beside("memory")
 
 
+@pytest.fixture(scope="session")
+def bulk() -> ModuleType:
+    """Long ledgers."""
+    return beside("bulk")
+
+
 def beside(name: str) -> ModuleType:
     """What several tests use, loaded once by path since test folders are not packages."""
     import importlib.util
