@@ -65,6 +65,10 @@ test-service *args:
 test-service-long *args:
     HEADCOUNT_LONG=1 {{ bin }}/pytest -q tests/service --timeout 14400 {{ args }}
 
+# The ledger beside a model in 5,000 sequences, with a million entries, and with results of 2 GB
+test-ledger-long *args:
+    HEADCOUNT_LONG=1 {{ bin }}/pytest -q -s tests/service/test_model.py tests/service/test_large.py tests/service/test_large_results.py --timeout 14400 {{ args }}
+
 # Attack every mechanism and its mutants, as a user can
 audit *args:
     {{ bin }}/headcount audit {{ args }}

@@ -67,8 +67,8 @@ def page() -> str:
         "| 130 | stopped by you with Ctrl-C; the message says what was charged, and the same "
         "command finishes it without a second charge. What `headcount stream add` counted is "
         "kept |",
-        "| 129, 143 | `headcount stream add` was stopped by the system (SIGHUP, SIGTERM); what it counted is "
-        "kept |",
+        "| 129, 143 | `headcount stream add` was stopped by the system (SIGHUP, SIGTERM); what it "
+        "counted is kept |",
         "",
         "What a command is to write is checked before the charge: its ending, its folder, its "
         "permissions, the space there is, and that it is neither the source nor the ledger.",

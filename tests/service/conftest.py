@@ -133,6 +133,18 @@ def clients() -> ModuleType:
     return beside("clients")
 
 
+@pytest.fixture(scope="session")
+def memory() -> ModuleType:
+    """A ledger without a disk, and copies of those that have one."""
+    return beside("memory")
+
+
+@pytest.fixture(scope="session")
+def bulk() -> ModuleType:
+    """Long ledgers."""
+    return beside("bulk")
+
+
 def beside(name: str) -> ModuleType:
     """What several tests use, loaded once by path since test folders are not packages."""
     import importlib.util

@@ -36,7 +36,7 @@ class History:
     last_of: dict[str, int] = field(default_factory=dict)
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
-    """Digest and number of pieces, of the results among the entries that were read now."""
+    """Digest and number of pieces, where all entries are read: the stored bytes are too."""
     read_results: bool = False
     """Whether the stored bytes were read and have these digests."""
 

@@ -7,8 +7,9 @@ the pieces, one after the other. The entry says how many there are, so that none
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,9 +61,13 @@ def count_in(words: str) -> int | None:
     return int(json.loads(words)["pieces"]) if words else None
 
 
-def digest_of(parts: Sequence[bytes | memoryview] | Iterator[bytes | memoryview]) -> str:
-    """The hash of a result, from its pieces."""
-    digests = [hashlib.sha256(part).hexdigest() for part in parts]
+def digest_of(parts: Iterable[Any]) -> str | None:
+    """The hash of a result, from its pieces; nothing where one is gone, or is not bytes."""
+    digests = []
+    for part in parts:
+        if not isinstance(part, bytes | memoryview):
+            return None
+        digests.append(hashlib.sha256(part).hexdigest())
     return (
         digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     )
@@ -74,18 +79,21 @@ def stored(run: Run, sequence: int) -> bytes | None:
     if not found:
         return None
     digest, words = found[0]
-    parts = list(read(run, sequence, count_in(words)))
-    if not is_whole(parts) or digest_of(parts) != digest:
+    # Held once: a list of pieces and their sum would be twice as much.
+    whole = io.BytesIO()
+    if digest_of(_into(whole, read(run, sequence, count_in(words)))) != digest:
         raise LedgerError(
             f"The stored result of entry {sequence} was changed after it was stored. It is not "
             "shown. Nothing was charged. Bring back the newest untouched copy of the ledger."
         )
-    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+    return whole.getvalue()
 
 
-def is_whole(parts: Sequence[Any]) -> bool:
-    """Whether every piece is there, and is bytes."""
-    return all(isinstance(part, bytes | memoryview) for part in parts)
+def _into(whole: io.BytesIO, parts: Iterable[Any]) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, bytes | memoryview):
+            whole.write(part)
+        yield part
 
 
 def read(run: Run, sequence: int, n: int | None) -> Iterator[Any]:

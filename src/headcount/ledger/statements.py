@@ -113,6 +113,7 @@ def store(
         return before, head
     account, key = charged[0]
     n, digest = pieces.n_pieces(payload), pieces.digest_of(pieces.cut(payload))
+    assert digest is not None  # noqa: S101  they are bytes
     step, head = append(
         head,
         kind=RESULT,

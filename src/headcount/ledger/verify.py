@@ -8,7 +8,8 @@ exchanged for another, the head outside the database shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import sqlalchemy as sa
@@ -16,13 +17,14 @@ import sqlalchemy as sa
 from headcount.ledger import pieces
 from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import LAST, Head, head_from, start
-from headcount.ledger.reading import runs
 from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
 from headcount.ledger.schema import pieces as pieces_table
 from headcount.ledger.store import Store
 from headcount.ledger.words import distrusted
 
 Refuse = Callable[[str], NoReturn]
+FEW = 16
+"""Pieces that are held at once; one may have some megabytes."""
 
 
 def name_of(connection: sa.Connection, address: object) -> str:
@@ -125,21 +127,44 @@ def _compare_tables(connection: sa.Connection, history: History, refuse: Refuse)
 
 
 def _compare_results(connection: sa.Connection, history: History, refuse: Refuse) -> None:
-    whole = set(connection.execute(sa.select(results.c.sequence)).scalars())
-    in_pieces = connection.execute(
-        sa.select(pieces_table.c.sequence, sa.func.count()).group_by(pieces_table.c.sequence)
-    )
-    found = dict.fromkeys(whole) | {row[0]: int(row[1]) for row in in_pieces}
-    expected = {sequence: n for sequence, (_, n) in history.results.items()}
-    for sequence in sorted(found.keys() | expected.keys()):
-        if found.get(sequence, 0) != expected.get(sequence, 0):
-            refuse(
-                f"its results do not agree with its entries: what is stored of entry {sequence} is "
-                "not what was written"
-            )
-    run = runs(connection)
-    for sequence, (digest, n) in history.results.items():
-        parts = list(pieces.read(run, sequence, n))
-        if not pieces.is_whole(parts) or pieces.digest_of(parts) != digest:
+    def refuse_count(sequence: int) -> NoReturn:
+        refuse(
+            f"its results do not agree with its entries: what is stored of entry {sequence} is "
+            "not what was written"
+        )
+
+    found = set()
+    for sequence, n, digest in _stored(connection):
+        expected = history.results.get(sequence)
+        if expected is None or expected[1] != n:
+            refuse_count(sequence)
+        if expected[0] != digest:
             refuse(f"the stored result of entry {sequence} was changed")
+        found.add(sequence)
+    for sequence in sorted(history.results.keys() - found):
+        refuse_count(sequence)
     history.read_results = True
+
+
+def _stored(connection: sa.Connection) -> Iterator[tuple[int, int | None, str | None]]:
+    """Of each stored result: its charge, how many pieces it is in, and its digest.
+
+    Read in passing, since one question for each of many would take long, and all at once much room.
+    """
+    few = connection.execution_options(yield_per=FEW)
+    with few.execute(sa.select(results)) as whole:
+        for sequence, payload in whole:
+            yield sequence, None, pieces.digest_of([payload])
+    in_order = sa.select(pieces_table).order_by(pieces_table.c.sequence, pieces_table.c.piece)
+    with few.execute(in_order) as rows:
+        for sequence, parts in itertools.groupby(rows, key=lambda row: int(row.sequence)):
+            numbers: list[int] = []
+            digest = pieces.digest_of(_noting(parts, numbers))
+            is_counted = numbers == list(range(len(numbers)))
+            yield sequence, len(numbers) if is_counted else -1, digest
+
+
+def _noting(parts: Iterable[Any], numbers: list[int]) -> Iterator[Any]:
+    for row in parts:
+        numbers.append(int(row.piece))
+        yield row.payload
