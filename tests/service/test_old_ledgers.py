@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +23,7 @@ from headcount.errors import BudgetError, KeyReusedError, LedgerError
 from headcount.ledger.account import Charge
 from headcount.ledger.ledger import Ledger
 from headcount.privacy.budget import Budget
-from headcount.privacy.event import from_record, to_record
+from headcount.privacy.event import GaussianNoise, from_record, to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
@@ -233,17 +234,24 @@ def test_charging_goes_on(old: Old) -> None:
 
 def test_old_budgets_and_sources_bind(old: Old) -> None:
     ledger = Ledger(old.address)
-    ledger.open_account("new", Budget(epsilon=1, delta=1e-6), covers=["new.csv"])
+    ledger.open_account("new", Budget(epsilon=1, delta=1e-6), covers=["/new.csv"])
     for name, account in old.accounts.items():
         neighbours = Neighbours(account["neighbours"])
         assert numbers(ledger.open_account(name, None, neighbours).limit) == account["limit"]
         with pytest.raises(LedgerError, match="A budget is a promise and does not change"):
             ledger.open_account(name, Budget(rho=3, delta=1e-6), neighbours)
         for source in account["covers"]:
-            with pytest.raises(LedgerError, match="Nothing was charged"):
-                ledger.open_account("new", covers=[source])
+            with pytest.raises(LedgerError, match="belongs to account"):
+                ledger.charge(
+                    replace(ledger.opening("new"), covers=(source,)),
+                    key="k",
+                    request_hash="q",
+                    verb="count_users",
+                    event=GaussianNoise(Fraction(1), Fraction(10**9)),
+                    neighbours=Neighbours.ADD_REMOVE,
+                )
     found = accounts_of(ledger)
-    assert found.pop("new")["covers"] == ["new.csv"]
+    assert found.pop("new")["covers"] == ["/new.csv"]
     assert found == old.accounts
     ledger.verify()
 
