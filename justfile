@@ -95,6 +95,10 @@ test-all: test test-statistical test-reading
     {{ bin }}/pytest -q -n 2 tests/odd
     {{ bin }}/pytest -q tests/engines tests/service tests/e2e
 
+# Plans of samples for random budgets: each made, and in less than two seconds
+sampling-plans plans="1000":
+    HEADCOUNT_SAMPLING_PLANS={{ plans }} {{ bin }}/pytest -q -s tests/e2e/test_sampling_plans.py --timeout 14400
+
 # The sensitivity property on 10,000 random tables
 property-long:
     HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_sensitivity.py --timeout 7200

@@ -65,7 +65,8 @@ def page() -> str:
         "| 6 | `headcount audit` found a violation, or missed a mutant |",
         "| 7 | a file could not be written; what was paid for is stored, and the message says how "
         "to have it without a charge |",
-        "| 130, 143 | `headcount stream add` was stopped by a signal; what it counted is kept |",
+        "| 129, 130, 143 | `headcount stream add` was stopped by a signal; what it counted is "
+        "written |",
         "",
         "What a command is to write is checked before the charge: its ending, its folder, its "
         "permissions, the space there is, and that it is neither the source nor the ledger.",

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 import headcount as hc
-from headcount.errors import LedgerError
+from headcount.errors import LedgerError, UsageError
 from headcount.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.postgres
@@ -24,6 +24,15 @@ create view aliases.w as select * from aliases.v where "group" = 'a';
 create table aliases.parent ("user" text, "group" text) partition by list ("group");
 create table aliases.child_a partition of aliases.parent for values in ('a');
 create table aliases.child_b partition of aliases.parent for values in ('b');
+insert into aliases.parent select 'u' || i, 'a' from generate_series(1, 500) i;
+insert into aliases.parent select 'v' || i, 'b' from generate_series(1, 90) i;
+create function aliases.f() returns table ("user" text, "group" text) language sql stable
+    as 'select "user", "group" from aliases.ev';
+create view aliases.by_function as select * from aliases.f();
+create extension if not exists file_fdw;
+create server elsewhere foreign data wrapper file_fdw;
+create foreign table aliases.far ("user" text, "group" text) server elsewhere
+    options (filename '/dev/null', format 'csv');
 create role alias_reader login;
 grant usage on schema aliases to alias_reader;
 grant select on all tables in schema aliases to alias_reader;
@@ -98,3 +107,39 @@ def test_another_table_is_another_account(server: str, tmp_path: Path) -> None:
     ask(f"{server}?table=aliases.ev", ledger, "web")
     ask(f"{server}?table=aliases.parent", ledger, "other")
     assert len(Ledger(ledger).accounts()) == 2
+
+
+def test_a_partition_its_sibling_and_its_parent_are_three_questions(
+    server: str, tmp_path: Path
+) -> None:
+    def counted(name: str) -> tuple[list[int], bool]:
+        data = hc.open(
+            f"{server}?table=aliases.{name}",
+            user="user",
+            budget=BUDGET,
+            ledger=tmp_path / "ledger.db",
+            account="family",
+        )
+        plan = data.count_users("group", groups=["a", "b"], bound=1, spend=hc.Budget(rho=100))
+        release = plan.release()
+        counts = release.to_arrow()["count"].to_pylist()
+        return [round(count, -1) for count in counts], release.again is not None
+
+    assert counted("child_a") == ([500, 0], False)
+    assert counted("child_b") == ([0, 90], False)
+    assert counted("parent") == ([500, 90], False)
+    assert counted("child_a") == ([500, 0], True)
+
+
+@pytest.mark.parametrize("name", ["far", "by_function"])
+def test_what_leads_elsewhere_opens_no_account(server: str, tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="so that nobody can say whether they have an account"):
+        hc.open(
+            f"{server}?table=aliases.{name}",
+            user="user",
+            budget=BUDGET,
+            ledger=tmp_path / "ledger.db",
+            account="new",
+            trusted_view="the owner of the tables",
+        )
+    assert Ledger(tmp_path / "ledger.db").accounts() == []

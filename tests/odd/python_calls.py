@@ -131,3 +131,38 @@ def some_ledger_call(chooser: random.Random, ledger: Any) -> Callable[[], Any]:
             lambda: ledger.set_quota(first, "ann", second),
         ]
     )
+
+
+def some_stream_call(chooser: random.Random, folder: Path) -> Callable[[], Any]:
+    """A stream with something odd about it, or something odd done to a good one."""
+    said: dict[str, Any] = {
+        "groups": ["g1", "g2"], "buckets": None, "epsilon": 1, "neighbours": "add-remove",
+        "hash_seed": None,
+    }  # fmt: skip
+    for name in chooser.sample(list(said), chooser.choice([1, 2])):
+        said[name] = odd(chooser)
+    first, second = odd(chooser), odd(chooser)
+    place = first if not isinstance(first, str | Path) else folder / f"s{chooser.random()}.hcs"
+    stream = hc.Stream(groups=["g1", "g2"], epsilon=1)
+    buckets = hc.Stream(buckets=50, epsilon=1)
+    return chooser.choice(
+        [
+            lambda: hc.Stream(**said),
+            lambda: hc.Stream(**(said | {"groups": None, "buckets": second})),
+            lambda: hc.Stream(groups=["g1"], epsilon=1, path=place),
+            lambda: hc.Stream.load(first),
+            lambda: hc.Stream.at_rest(first),
+            lambda: hc.Stream.like(first),
+            lambda: hc.Stream.like(stream, path=place),
+            lambda: stream.update(first),
+            lambda: stream.merge(first),
+            lambda: stream.merge(hc.Stream.like(stream), second),
+            lambda: stream.snapshot(place),
+            lambda: stream.finish(fresh_noise=first),
+            lambda: stream.finish(confidence=first),
+            lambda: stream.finish(method=first, n_events=second),
+            lambda: stream.finish(colour=first),
+            lambda: buckets.finish(method=first),
+            lambda: buckets.finish(n_events=first),
+        ]
+    )

@@ -20,6 +20,7 @@ from tests.odd.python_calls import (
     is_slow,
     some_ledger_call,
     some_opening,
+    some_stream_call,
     some_verb,
     some_word,
 )
@@ -124,6 +125,15 @@ def test_odd_openings_budgets_cuts_and_ledgers(data: Any) -> None:
         )
         refused(call, f"opening {number}")
     assert charges(data.ledger) == {}
+
+
+def test_odd_calls_of_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    n_refused = 0
+    for number in range(N_CALLS // 2):
+        chooser = random.Random(f"streams {number}")
+        n_refused += refused(some_stream_call(chooser, tmp_path), f"stream {number}")
+    assert N_CALLS // 6 < n_refused < N_CALLS // 2
 
 
 def test_odd_keys_and_stages_are_refused_before_the_charge(data: Any) -> None:

@@ -46,7 +46,13 @@ class Book:
 
     def charge(self, event: str = ONE, connection: Any = None, **other: Any) -> Any:
         """Call the function as it is, with words of one's own."""
-        asked = {"account": "web", "key": "k", "question": "", "digest": "d", "verb": "v"}
+        asked: dict[str, Any] = {
+            "account": "web",
+            "key": "k",
+            "question": "",
+            "digest": "d",
+            "verb": "v",
+        }
         asked |= {"about": "{}", "event": event, "neighbours": "add-remove", "covers": []}
         asked |= other
         call = f"SELECT status, number FROM {self.schema}.ledger_charge({'%s,' * 9} 0, '')"

@@ -1,4 +1,4 @@
-"""kill -9 while a stream writes: what is there always loads, and holds what was acknowledged."""
+"""kill -9 while a stream writes: what is there always loads, and holds what was written before."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def copy_for_ever(folder: Path, write: Callable[[Stream, Path], None]) -> None:
     stream = Stream(buckets=COUNTERS, epsilon=BARE)
     for done in range(1, 1_000_000):
         stream.update(EACH)
-        for _ in range(3):  # so that most kills find a copy and not the noise that follows it
-            write(stream, folder / "copy.hcs")
+        write(stream, folder / "copy.hcs")
         noted = os.open(folder / "acknowledged", os.O_WRONLY | os.O_CREAT)
         os.pwrite(noted, done.to_bytes(8, "little"), 0)
         os.close(noted)
@@ -64,6 +63,10 @@ def killed_soon(clients: ModuleType, dice: random.Random, folder: Path, write: o
     while not (folder / "acknowledged").exists():
         time.sleep(0.005)
     time.sleep(dice.random() * 0.05)
+    if dice.random() < 0.7:  # most kills are to find a copy half done
+        deadline = time.monotonic() + 0.5
+        while not os.path.exists(folder / "copy.hcs.new") and time.monotonic() < deadline:
+            pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
@@ -104,23 +107,24 @@ def test_writing_in_place_is_caught(clients: ModuleType, tmp_path: Path) -> None
 
 
 def count_for_ever(path: Path, noted: Path) -> None:
-    """Count in a file, with everything that replaces it in between."""
+    """Count with a file, write it in every way there is, and note what is in it then."""
     acknowledged = os.open(noted, os.O_WRONLY | os.O_CREAT)
-    done = int.from_bytes(os.pread(os.open(noted, os.O_RDONLY), 8, 0), "little")
-    with Stream.load(path) as stream:
-        for step in range(1_000_000):
-            stream.update(EACH)
-            done += 1
-            os.pwrite(acknowledged, done.to_bytes(8, "little"), 0)
-            if step % 5 == 4:
-                stream.flush()
-            if step % 7 == 6:
-                stream.reseal()
-            if step % 11 == 10:
-                stream.snapshot(path.with_name("copy.hcs"))
+    done = int.from_bytes(noted.read_bytes(), "little")
+    for _ in range(1_000_000):
+        with Stream.load(path) as stream:
+            for step in range(3):
+                stream.update(EACH)
+                done += 1
+                if step == 0:
+                    stream.flush()
+                    os.pwrite(acknowledged, done.to_bytes(8, "little"), 0)
+                elif step == 1:
+                    stream.reseal()
+                    stream.snapshot(path.with_name("copy.hcs"))
+        os.pwrite(acknowledged, done.to_bytes(8, "little"), 0)
 
 
-def test_a_killed_process_loses_at_most_what_was_on_its_way(
+def test_a_killed_process_loses_at_most_what_it_counted_since_it_wrote(
     clients: ModuleType, tmp_path: Path, long: bool
 ) -> None:
     dice = random.Random(6)
@@ -137,6 +141,6 @@ def test_a_killed_process_loses_at_most_what_was_on_its_way(
         os.waitpid(child, 0)
         acknowledged = int.from_bytes(noted.read_bytes(), "little")
         held = loaded(path)
-        assert held - acknowledged in (0, 1)
+        assert held - acknowledged in (0, 1, 2), "what was written, and perhaps not yet noted"
         noted.write_bytes(held.to_bytes(8, "little"))
     assert held

@@ -137,7 +137,7 @@ def test_the_commands_open_show_file_check_and_export(tmp_path: Path) -> None:
     shown = run("show", *where)
     for words in ("█", "quota of ann: epsilon 0 of 0.5", f"covers {data}", "count_users", "[bold]"):
         assert words in shown, words
-    assert "sums and costs agree" in run("verify", *where)
+    assert "sums agree" in run("verify", *where)
     assert run("statement", "web", *where).startswith("# Privacy statement: web")
     run("statement", "web", "--out", str(tmp_path / "s.html"), *where)
     assert (tmp_path / "s.html").read_text().startswith("<!doctype html>")

@@ -61,8 +61,8 @@ def test_a_ledger_on_a_network_file_system_is_refused(
 def test_settings_that_did_not_take_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "FULL", 3)
-    with pytest.raises(LedgerError, match="synchronous must be FULL"):
+    monkeypatch.setattr(sqlite, "NORMAL", 3)
+    with pytest.raises(LedgerError, match="synchronous must be NORMAL"):
         Ledger(tmp_path / "ledger.db")
 
 

@@ -6,7 +6,7 @@ import math
 import random
 from decimal import Decimal, getcontext
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from headcount.accounting.sampling import (
     reach_of,
 )
 from headcount.accounting.sampling_composed import composed_delta, one_sample
-from headcount.accounting.sampling_profile import _largest, delta_up, sup_profile, sup_up
+from headcount.accounting.sampling_profile import sup_profile, sup_up
 from headcount.accounting.sampling_zcdp import rho_of
 from headcount.errors import UsageError
 from headcount.privacy.budget import Budget
@@ -61,22 +61,23 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     return float(np.maximum(0.0, p - math.exp(epsilon) * q).sum())
 
 
-def test_against_brute_force_on_ten_thousand_cases() -> None:
+def test_the_worst_size_against_brute_force() -> None:
+    """Up and down, over all sizes one by one, at random rates, thresholds and epsilons."""
     chooser = random.Random(5)
-    worst = 0.0
-    for _ in range(10_000):
-        threshold = chooser.randint(2, 9)
-        size = chooser.randint(threshold - 1, 18)
-        rate, epsilon = chooser.uniform(0.01, 0.7), chooser.uniform(0.01, 2.0)
-        large = shown_law(size + 1, rate, threshold, size + 2)
-        small = shown_law(size, rate, threshold, size + 2)
-        up = delta_up(rate, threshold, epsilon, size)
-        worst = max(worst, abs(up - hockey_stick(large, small, epsilon)))
-        # The same and the other direction from the profile, which is of this size alone.
-        both = _largest(rate, threshold, np.array([epsilon, -epsilon]), np.array([size]))
-        worst = max(worst, abs(both[0] - hockey_stick(large, small, epsilon)))
-        worst = max(worst, abs(both[1] - hockey_stick(small, large, epsilon)))
-    assert worst <= 1e-12
+    for _ in range(400):
+        threshold, rate = chooser.randint(1, 7), chooser.uniform(0.1, 0.8)
+        up = chooser.uniform(0, 3)
+        # Of the largest epsilon that can cost anything, so that the worst size can be reached.
+        down = chooser.uniform(0, 0.7) * -math.log1p(-rate)
+        most = math.ceil(1.5 * threshold / (1 - (1 - rate) * math.exp(down))) + 6
+        laws = [shown_law(size, rate, threshold, most + 1) for size in range(most + 1)]
+        pairs = list(pairwise(laws))
+        worst = [
+            max(hockey_stick(large, small, up) for small, large in pairs),
+            max(hockey_stick(small, large, down) for small, large in pairs),
+        ]
+        found = sup_profile(rate, threshold, np.array([up, -down if down else -1e-300]))
+        assert found.tolist() == pytest.approx(worst, rel=1e-9, abs=1e-14)
 
 
 def test_no_size_is_worse_than_the_worst() -> None:
@@ -98,8 +99,8 @@ def test_no_size_is_worse_than_the_worst() -> None:
 def test_down_is_free_below_one_minus_exp_of_minus_epsilon() -> None:
     epsilon = 0.5
     rate = -math.expm1(-epsilon) * (1 - 1e-9)
-    assert sup_profile(rate, 5, np.array([-epsilon]), 200)[0] == 0
-    assert sup_profile(rate * 1.2, 5, np.array([-epsilon]), 200)[0] > 0
+    assert sup_profile(rate, 5, np.array([-epsilon]))[0] == 0
+    assert sup_profile(rate * 1.2, 5, np.array([-epsilon]))[0] > 0
 
 
 def test_the_closed_form_is_never_below() -> None:
@@ -214,6 +215,21 @@ def test_other_objectives() -> None:
         best(1.0, 0.0, ADD_REMOVE)
     with pytest.raises(UsageError):
         best(1.0, 1e-6, ADD_REMOVE, n_samples=0)
+
+
+@pytest.mark.parametrize("n_samples", [180, 365])
+def test_s4_a_sample_for_each_day(n_samples: int) -> None:
+    """A search meets rates at which every output tells the sides apart, and goes on."""
+    chosen = best(4, 1e-6, REPLACE, n_samples=n_samples)
+    rate = float(chosen.rate)
+    assert 0.9e-6 < composed_delta(rate, chosen.threshold, 4, REPLACE, n_samples) <= 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [60, 1e4])
+def test_a_huge_epsilon_is_no_worse_than_a_large_one(epsilon: float) -> None:
+    chosen = best(epsilon, 1e-6, ADD_REMOVE, n_samples=2)
+    assert chosen.smallest_group <= best(20, 1e-6, ADD_REMOVE, n_samples=2).smallest_group * 1.001
+    assert delta_of(chosen.rate, chosen.threshold, epsilon, ADD_REMOVE) <= 1e-6
 
 
 @pytest.mark.parametrize("n_samples", [1, 3])

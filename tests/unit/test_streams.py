@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -196,22 +197,84 @@ def test_frequencies_of_buckets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "terms",
+    ("terms", "fix"),
     [
-        {"epsilon": 1},
-        {"groups": ["a"], "buckets": 3, "epsilon": 1},
-        {"buckets": 0, "epsilon": 1},
-        {"buckets": 3, "epsilon": 0},
-        {"groups": "abc", "epsilon": 1},
-        {"groups": ["a", "a"], "epsilon": 1},
-        {"groups": [], "epsilon": 1},
-        {"buckets": 3, "epsilon": 1, "neighbours": "swap"},
-        {"buckets": 3, "epsilon": 1, "hash_seed": "07"},
+        ({"epsilon": 1}, "buckets=100_000"),
+        ({"groups": ["a"], "buckets": 3, "epsilon": 1}, "either groups or buckets"),
+        ({"buckets": 0, "epsilon": 1}, "buckets=100_000"),
+        ({"buckets": True, "epsilon": 1}, "buckets=100_000"),
+        ({"buckets": 2.5, "epsilon": 1}, "buckets=100_000"),
+        ({"buckets": 2**32 + 1, "epsilon": 1}, "buckets=100_000"),
+        ({"buckets": 3, "epsilon": 0}, "epsilon=1"),
+        ({"buckets": 3, "epsilon": -1}, "epsilon=1"),
+        ({"buckets": 3, "epsilon": "1e-9"}, "epsilon=1"),
+        ({"buckets": 3, "epsilon": 10_000}, "epsilon=1"),
+        ({"buckets": 3, "epsilon": float("nan")}, "epsilon=1"),
+        ({"buckets": 3, "epsilon": None}, "epsilon=1"),
+        ({"buckets": 3, "epsilon": [1]}, "epsilon=1"),
+        ({"groups": "abc", "epsilon": 1}, "groups=['home', 'help']"),
+        ({"groups": ["a", "a"], "epsilon": 1}, "'a' twice"),
+        ({"groups": ["7", 7], "epsilon": 1}, "'7' twice"),
+        ({"groups": [], "epsilon": 1}, "groups=['home', 'help']"),
+        ({"groups": ["a", None], "epsilon": 1}, "groups=['home', 'help']"),
+        ({"groups": ["a", 1.5], "epsilon": 1}, "groups=['home', 'help']"),
+        ({"groups": ["a\0b"], "epsilon": 1}, "groups=['home', 'help']"),
+        ({"groups": ["\ud800"], "epsilon": 1}, "groups=['home', 'help']"),
+        ({"groups": {"a": 1}, "epsilon": 1}, "groups=['home', 'help']"),
+        ({"buckets": 3, "epsilon": 1, "neighbours": "swap"}, "neighbours='add-remove'"),
+        ({"buckets": 3, "epsilon": 1, "neighbours": None}, "neighbours='add-remove'"),
+        ({"buckets": 3, "epsilon": 1, "hash_seed": "07"}, "other.hash_seed"),
+        ({"buckets": 3, "epsilon": 1, "hash_seed": 7}, "other.hash_seed"),
+        ({"buckets": 3, "epsilon": 1, "path": 3}, "path='pages.hcs'"),
+        ({"buckets": 3, "epsilon": 1, "path": ""}, "path='pages.hcs'"),
+        ({"buckets": 3, "epsilon": 1, "path": "/"}, "path='pages.hcs'"),
+        ({"buckets": 3, "epsilon": 1, "path": "a\0b"}, "path='pages.hcs'"),
+        ({"buckets": 3, "epsilon": 1, "path": "/nowhere/s.hcs"}, "Make the folder first"),
+        ({"buckets": 3, "epsilon": 1, "path": "/tmp"}, "Choose another name"),
     ],
+    ids=str,
 )
-def test_terms_that_make_no_sense_are_refused(terms: dict[str, object]) -> None:
-    with pytest.raises(UsageError):
+def test_terms_that_make_no_sense_are_refused_with_a_fix(
+    terms: dict[str, object], fix: str
+) -> None:
+    with pytest.raises(UsageError) as refusal:
         Stream(**terms)  # type: ignore[arg-type]
+    assert fix in str(refusal.value)
+    assert "Nothing was" in str(refusal.value)
+
+
+def test_groups_are_spelled_as_their_events_are(counts: Read) -> None:
+    stream = Stream(groups=[7, True, date(2026, 1, 1), "a"], epsilon=BARE)
+    stream.update([7, "7", True, date(2026, 1, 1), "2026-01-01"])
+    assert counts(stream) == {"2026-01-01": 2, "7": 2, "a": 0, "true": 1}
+
+
+def test_calls_that_make_no_sense_are_refused_and_draw_nothing(abc: Make, tmp_path: Path) -> None:
+    stream: Any = abc()
+    hashed: Any = Stream(buckets=8, epsilon=1)
+    kind: Any = Stream
+    calls: list[Callable[[], object]] = [
+        lambda: kind.load(3),
+        lambda: kind.load(tmp_path),
+        lambda: kind.at_rest(None),
+        lambda: kind.like(b"x"),
+        lambda: stream.merge(3),
+        lambda: stream.merge(hashed),
+        lambda: stream.snapshot(None),
+        lambda: stream.snapshot(tmp_path),
+        lambda: stream.snapshot(tmp_path / "nowhere" / "copy.hcs"),
+        lambda: stream.snapshot(tmp_path / ("x" * 300)),
+        lambda: stream.finish(fresh_noise=1),
+        lambda: stream.finish(confidence="high"),
+        lambda: stream.finish(confidence=True),
+        lambda: stream.finish(colour="red"),
+        lambda: hashed.finish(n_events=-1),
+        lambda: hashed.finish(method=3),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError, match="Nothing was"):
+            call()
+    assert stream.n_noises == hashed.n_noises == 1
 
 
 def test_options_are_refused_before_the_output_is_taken(abc: Make) -> None:

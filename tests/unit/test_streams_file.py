@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import errno
+import json
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from headcount.errors import UsageError
+from headcount.errors import OutputError, UsageError
 from headcount.streams.file import header, read_terms
 from headcount.streams.stream import Stream
 from headcount.streams.terms import Terms
@@ -22,15 +26,48 @@ BARE = 60
 """An epsilon at which noise other than 0 has a chance of e**-60: counts come out as they are."""
 
 
-def test_the_file_is_the_state(tmp_path: Path, abc: Make, counts: Read) -> None:
+def held(path: Path) -> list[int]:
+    """The three counters of a file, as whoever has it reads them."""
+    return np.frombuffer(path.read_bytes()[-24:], "<i8").tolist()
+
+
+def test_the_file_holds_the_state_when_it_is_written(
+    tmp_path: Path, abc: Make, counts: Read
+) -> None:
     path = tmp_path / "state.hcs"
     with abc(path=path) as stream:
         stream.update(["a", "a", "c"])
-        assert np.frombuffer(path.read_bytes()[-24:], "<i8").tolist() == [2, 0, 1]
+        assert held(path) == [0, 0, 0]
+        stream.flush()
+        assert held(path) == [2, 0, 1]
+        stream.update(["b"])
+        assert held(path) == [2, 0, 1]
+    assert held(path) == [2, 1, 1]
     with Stream.load(path) as stream:
         stream.update(["b"])
-        assert counts(stream) == {"a": 2, "b": 1, "c": 1}
+        assert counts(stream) == {"a": 2, "b": 2, "c": 1}
+    assert held(path) == [2, 2, 1]
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_memory_and_file_have_noise_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "state.hcs"
+    stream = Stream(buckets=20_000, epsilon=1, path=path)
+    sd = stream.terms.mechanism.sd()
+
+    def step() -> float:
+        there = np.frombuffer(path.read_bytes()[-8 * 20_000 :], "<i8")
+        return float(np.std(stream._place.counters - there))
+
+    assert step() == pytest.approx(sd, rel=0.1), "a new file has no noise, and no events"
+    stream.flush()
+    assert step() == pytest.approx(sd, rel=0.1)
+    stream.merge(Stream.like(stream))
+    assert step() == pytest.approx(sd, rel=0.1)
+    stream.close()
+    stream = Stream.load(path)
+    assert step() == pytest.approx(sd, rel=0.1)
+    stream.close()
 
 
 def test_a_file_is_not_made_twice_nor_used_twice(tmp_path: Path, abc: Make) -> None:
@@ -73,49 +110,123 @@ def test_terms_of_a_later_version_are_refused(
     to_json = Terms.to_json
     later = b'{"decay": "1/2", '
     monkeypatch.setattr(Terms, "to_json", lambda self: to_json(self).replace(b"{", later, 1))
-    with pytest.raises(UsageError, match="another version"):
-        abc(path=path)
+    abc(path=path).close()
     monkeypatch.undo()
     with pytest.raises(UsageError, match="another version"):
         Stream.load(path)
 
 
-def test_a_file_that_was_not_closed_goes_on(tmp_path: Path, abc: Make, counts: Read) -> None:
+def test_a_killed_process_leaves_what_it_wrote_last(
+    tmp_path: Path, abc: Make, counts: Read
+) -> None:
     path = tmp_path / "state.hcs"
     child = os.fork()
     if child == 0:
         stream = abc(path=path)
         stream.update(["a"] * 5)
+        stream.flush()
+        stream.update(["a"])
         os._exit(0)  # as a kill does: nothing is closed
     os.waitpid(child, 0)
     with Stream.load(path) as stream:
         assert counts(stream)["a"] == 5
 
 
-def test_a_copy_makes_the_next_event_find_fresh_noise(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["", "del stream", "raise SystemExit(3)", "1 / 0"])
+def test_a_stream_that_nobody_closed_is_written_when_python_ends(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "state.hcs"
+    code = f"""if True:
+        import headcount as hc
+        stream = hc.Stream(groups=["a", "b", "c"], epsilon=60, path={str(path)!r})
+        stream.update(["a", "c"])
+        {end}
+    """
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert held(path) == [1, 0, 1]
+
+
+def test_a_copy_leaves_and_counting_goes_on_over_fresh_noise(tmp_path: Path) -> None:
     stream = Stream(buckets=20_000, epsilon=1, path=tmp_path / "state.hcs")
     before = np.array(stream._place.counters)
     stream.snapshot(tmp_path / "copy.hcs")
-    assert stream.n_noises == 1
-    stream.update(["one"])
     assert stream.n_noises == 2
     steps = stream._place.counters - before
     assert np.std(steps) == pytest.approx(stream.terms.mechanism.sd(), rel=0.1)
+    with Stream.at_rest(tmp_path / "copy.hcs") as copied:
+        assert np.array_equal(copied._place.counters, before)
     with Stream.load(tmp_path / "copy.hcs") as restored:
-        assert np.array_equal(restored._place.counters, before)
-        restored.update(["another"])
         assert restored.n_noises == 2
         other = restored._place.counters - before
     assert np.count_nonzero(steps != other) > 5_000
     # The restored copy is a state now, and no longer a copy to write over.
     with pytest.raises(UsageError, match="no copy of this stream"):
         stream.snapshot(tmp_path / "copy.hcs")
-    # The mark lasts: who goes on after a crash finds fresh noise too.
-    stream.snapshot(tmp_path / "second.hcs")
     stream.close()
-    with Stream.load(tmp_path / "state.hcs") as again:
-        again.update(["two"])
-        assert again.n_noises == 3
+
+
+def test_a_file_at_rest_is_copied_merged_and_finished_without_a_draw_for_counting(
+    tmp_path: Path, abc: Make, counts: Read
+) -> None:
+    path = tmp_path / "state.hcs"
+    with abc(path=path) as stream:
+        stream.update(["a"])
+        other = Stream.like(stream, path=tmp_path / "other.hcs")
+    other.close()
+    before = path.read_bytes(), path.stat()
+    with Stream.at_rest(path) as resting, pytest.raises(UsageError, match="opened at rest"):
+        resting.update(["a"])
+    assert (path.read_bytes(), path.stat()) == before
+    with Stream.at_rest(path) as resting:
+        resting.merge(tmp_path / "other.hcs")
+        assert resting.n_noises == 3
+    with Stream.at_rest(path) as resting:
+        resting.snapshot(tmp_path / "copy.hcs")
+    with Stream.at_rest(path) as resting:
+        assert resting.n_noises == 4
+        assert counts(resting) == {"a": 1, "b": 0, "c": 0}
+        assert resting.n_noises == 5
+
+
+def test_a_file_that_cannot_be_written_costs_nothing_but_the_draw(
+    tmp_path: Path, abc: Make, counts: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.hcs"
+    stream = abc(path=path)
+    stream.update(["a"])
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        for call in (stream.flush, stream.close, lambda: stream.snapshot(tmp_path / "copy.hcs")):
+            with pytest.raises(OutputError, match="the disk is full"):
+                call()
+    assert held(path) == [0, 0, 0]
+    assert sorted(tmp_path.iterdir()) == [path]
+    assert stream.n_noises == 3, "who saw what of a file that was not written is not known"
+    assert counts(stream)["a"] == 1
+    stream.close()
+
+
+def test_a_file_that_went_away_or_was_replaced_is_not_written_over(
+    tmp_path: Path, abc: Make
+) -> None:
+    path = tmp_path / "state.hcs"
+    stream = abc(path=path)
+    stream.update(["b"])
+    path.rename(tmp_path / "elsewhere.hcs")
+    for _ in range(2):
+        with pytest.raises(OutputError, match="moved, removed or replaced"):
+            stream.flush()
+        path.write_text("something else")
+    assert path.read_text() == "something else"
+    stream.snapshot(tmp_path / "copy.hcs")
+    assert held(tmp_path / "copy.hcs") == [0, 1, 0]
+    path.unlink()
+    (tmp_path / "elsewhere.hcs").rename(path)
+    stream.close()
+    assert held(path) == [0, 1, 0]
 
 
 def test_a_copy_replaces_nothing_but_an_earlier_copy(
@@ -173,20 +284,22 @@ def test_merge_adds_counts_and_draws(tmp_path: Path, abc: Make, counts: Read) ->
     second.close()
     third = Stream.like(first)
     third.update(["b", "c"])
+    before = (tmp_path / "second.hcs").read_bytes(), (tmp_path / "second.hcs").stat()
     first.merge(third, tmp_path / "second.hcs")
-    assert first.n_noises == 3
+    assert ((tmp_path / "second.hcs").read_bytes(), (tmp_path / "second.hcs").stat()) == before
+    assert first.n_noises == 3 + 1
     with pytest.raises(UsageError, match="closed"):
         third.update(["a"])
     with pytest.raises(UsageError, match="twice"):
         first.merge(tmp_path / "second.hcs")
     first.close()
     with Stream.load(tmp_path / "second.hcs") as part:
-        part.update(["a"])
         assert part.n_noises == 2, "a part is in the sum: going on needs fresh noise"
-    with Stream.load(tmp_path / "first.hcs") as merged:
-        assert len(merged.terms.parts) == merged.n_noises == 3
+    with Stream.at_rest(tmp_path / "first.hcs") as merged:
+        assert len(merged.terms.parts) == 3
+        assert merged.n_noises == 3 + 1
         assert counts(merged) == {"a": 1, "b": 3, "c": 1}
-        assert merged.n_noises == 4
+        assert merged.n_noises == 3 + 2
 
 
 def test_only_streams_of_the_same_terms_are_merged() -> None:
@@ -217,7 +330,7 @@ def test_a_stream_is_never_copied(abc: Make) -> None:
 def test_large_states_are_handled_in_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("file", "stream"):
+    for module in ("file", "places"):
         monkeypatch.setattr(f"headcount.streams.{module}.CHUNK", 7)
     with Stream(buckets=50, epsilon=BARE, path=tmp_path / "s.hcs") as stream:
         stream.update(np.arange(200))
@@ -229,8 +342,45 @@ def test_large_states_are_handled_in_chunks(
 def test_the_header_is_as_written(tmp_path: Path) -> None:
     path = tmp_path / "state.hcs"
     groups = [f"group {i} é" for i in range(3_000)]
-    stream = Stream(groups=groups, epsilon="1/3", path=path)
-    terms, layout = read_terms(path)
-    assert terms == stream.terms
-    assert layout.status == len(header(terms)) > 4096
-    stream.close()
+    Stream(groups=groups, epsilon="1/3", path=path).close()
+    with Stream.at_rest(path) as stream:
+        assert read_terms(path) == stream.terms
+        start = header(stream.terms)
+    assert len(start) % 4096 == 0
+    assert path.read_bytes().startswith(start)
+    assert path.stat().st_size == len(start) + 4096 + 8 * 3_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_noises": -1},
+        {"n_noises": 1.5},
+        {"n_counters": 4},
+        {"n_counters": True},
+        {"is_finished": 1},
+        {"epsilon": "1/0"},
+        {"epsilon": "0"},
+        {"neighbours": "swap"},
+        {"hash_seed": "07"},
+        {"parts": "abc"},
+        {"parts": [3]},
+        {"groups": ["a", "a", "b"]},
+        {"groups": {"a": 1}},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_terms_that_nobody_would_write_are_refused(
+    tmp_path: Path, abc: Make, monkeypatch: pytest.MonkeyPatch, change: dict[str, object]
+) -> None:
+    to_json = Terms.to_json
+
+    def changed(terms: Terms) -> bytes:
+        return json.dumps(json.loads(to_json(terms)) | change).encode()
+
+    monkeypatch.setattr(Terms, "to_json", changed)
+    abc(path=tmp_path / "state.hcs").close()
+    for read in (Stream.load, Stream.like):
+        with pytest.raises(UsageError, match="another version"):
+            read(tmp_path / "state.hcs")

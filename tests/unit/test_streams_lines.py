@@ -30,7 +30,7 @@ def piped(*parts: bytes, groups: list[str], field: str | None = None, wait: floa
     writer = threading.Thread(target=write)
     writer.start()
     with Stream(groups=groups, epsilon=BARE) as stream:
-        add_lines(stream, out, field=field, flush_every=0.05)
+        add_lines(stream, out, field=field)
         counted = stream._place.counters.tolist()
     writer.join()
     os.close(out)
@@ -103,3 +103,36 @@ def test_a_file_can_be_read_too(tmp_path: Path) -> None:
         add_lines(stream, descriptor)
         assert stream._place.counters.tolist() == [300_000]
     os.close(descriptor)
+
+
+class Hands:
+    """A clock that stands still until it is told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_the_clock_that_writes_by_leaves_no_step_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    hands = Hands()
+    monkeypatch.setattr(lines, "time", hands)
+    clock = lines.Clock(10.0)
+    assert (clock.wait(), clock.n_due()) == (10.0, 0)
+    hands.now += 7  # a line came
+    clock.go_on()
+    assert (clock.wait(), clock.n_due()) == (3.0, 0)
+    hands.now += 3
+    assert (clock.wait(), clock.n_due()) == (0.0, 1)
+    hands.now += 25  # a line that took long to read
+    assert clock.n_due() == 2
+    clock.go_on()
+    assert clock.wait() == 5.0
+    hands.now += 5
+    assert clock.n_due() == 1
+    hands.now += 31  # a write that took longer than a step, whatever was counted
+    clock.go_on()
+    assert (clock.wait(), clock.n_due()) == (10.0, 0)
+    assert lines.Clock(None).wait() is None
+    assert lines.Clock(None).n_due() == 0

@@ -11,26 +11,38 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from headcount.accounting.convert import epsilon_at
-from headcount.accounting.sampling_composed import composed_delta, one_sample
+from headcount.accounting.sampling_composed import TOP, composed_delta, one_sample
 from headcount.accounting.sampling_profile import SLACK, sup_down, sup_up
 from headcount.accounting.sampling_profile import closed_form as chernoff
+from headcount.accounting.sampling_search import (
+    LEAST_RATE,
+    MAX_THRESHOLD,
+    Cost,
+    least_threshold,
+    smallest_group,
+)
 from headcount.accounting.sampling_zcdp import rho_of
 from headcount.errors import UsageError
 from headcount.privacy.exact import round_down, round_up
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
-RATE_UNIT = Fraction(1, 1 << 24)
-LEAST_RATE = 1e-4
+RATE_UNIT = Fraction(1, 1 << 40)
 RHO_UNIT = Fraction(1, 10**12)
 OBJECTIVES = ("smallest group", "largest sample")
-FIRST_FACTOR = 1.1
-COARSE, FINE = 4e-3, 5e-5
-MAX_THRESHOLD = 2_000
-PATIENCE = 3
+MOST_EPSILON = 50.0
+MOST_RHO = 1_000
+MOST_REACH = 8.0
+"""No better sample costs more than this rho, and no loss that matters is far above this one."""
+
+CRUMB_OF_DELTA = 1e-7
+"""What of delta may pay for arrays that stay short, for each of the samples."""
+
+Fits = Callable[[Fraction, int], bool]
+FIX = "Raise epsilon, rho or delta, or lower the bound. Nothing was charged."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,7 @@ def delta_of(
     For add and remove it is the exact one. For replacement it is the smaller of two bounds: a
     user's leaving costs at most ``-log(1 - rate)`` of epsilon, or the composed pair of both.
     """
-    chance, level = float(rate), float(epsilon)
+    chance, level = float(rate), _level(epsilon)
     if neighbours is Neighbours.ADD_REMOVE:
         worst = max(sup_up(chance, threshold, level), sup_down(chance, threshold, level))
         return worst * (1 + SLACK)
@@ -62,6 +74,11 @@ def delta_of(
         _leaving_apart(chance, threshold, level),
         composed_delta(chance, threshold, level, neighbours, 1),
     )
+
+
+def _level(epsilon: float | Fraction) -> float:
+    """Beyond some epsilon a smaller one is as good: a delta falls as epsilon grows."""
+    return float(min(epsilon, MOST_EPSILON))
 
 
 def _leaving_apart(rate: float, threshold: int, epsilon: float) -> float:
@@ -96,18 +113,24 @@ def best(
     rate there is and then the least threshold. ``most_rate`` caps the rate, for instance by what
     may be sent.
     """
-    level = float(epsilon)
-    if not level > 0 or not 0 < float(delta) < 1:
+    level, share = _level(epsilon), float(delta)
+    if not level > 0 or not 0 < share < 1:
         raise UsageError("A sample needs an epsilon above 0 and a delta between 0 and 1.")
 
-    def fits(rate: float, threshold: int) -> bool:
+    def cost(rate: float, threshold: int) -> float:
         if n_samples == 1 and neighbours is Neighbours.ADD_REMOVE:
-            return delta_of(Fraction(rate), threshold, level, neighbours) <= delta
-        return composed_delta(rate, threshold, level, neighbours, n_samples) <= delta
+            return delta_of(Fraction(rate), threshold, level, neighbours) / share
+        return composed_delta(rate, threshold, level, neighbours, n_samples) / share
 
-    most = -math.expm1(-level)
-    first = math.ceil(0.7 * -math.log(float(delta))) + 2
-    return _search(fits, objective, first, most, most_rate)
+    free = -math.expm1(-level)
+
+    def most(threshold: int) -> float:
+        return min(free, _edge(share, n_samples, threshold))
+
+    def fits(rate: Fraction, threshold: int) -> bool:
+        return cost(float(rate), threshold) <= 1
+
+    return _search(cost, fits, objective, _first(share), free / 2, most, most_rate)
 
 
 @lru_cache(maxsize=32)
@@ -122,21 +145,41 @@ def best_within(
     """The best rate and threshold for ``n_samples`` fresh samples within a cost."""
     if limit.delta <= 0 or limit.rho <= 0:
         raise UsageError("A sample needs a rho and a delta greater than 0.")
-    reach = reach_of(limit)
+    rho, reach = float(min(limit.rho, Fraction(MOST_RHO))), reach_of(limit)
 
-    def fits(rate: float, threshold: int) -> bool:
-        chance, delta = Fraction(rate), limit.delta
-        return certified_rho(chance, threshold, n_samples, delta, neighbours, reach) <= limit.rho
+    def cost(rate: float, threshold: int) -> float:
+        return _rho(rate, threshold, n_samples, float(limit.delta), neighbours, reach) / rho
 
-    # The smallest groups are shown at about half of this; a search has to end somewhere.
-    most = -math.expm1(-math.sqrt(8 * float(limit.rho)) - 2 * float(limit.rho))
-    first = math.ceil(0.7 * -math.log(float(limit.delta))) + 2
-    return _search(fits, objective, first, most, most_rate)
+    def fits(rate: Fraction, threshold: int) -> bool:
+        found = certified_rho(rate, threshold, n_samples, limit.delta, neighbours, reach)
+        return found <= limit.rho
+
+    def most(threshold: int) -> float:
+        # The grid of losses is about as long on both sides.
+        return min(-math.expm1(-TOP * reach), _edge(float(limit.delta), n_samples, threshold))
+
+    near = min(0.3, 2 * math.sqrt(rho / n_samples))
+    return _search(cost, fits, objective, _first(float(limit.delta)), near, most, most_rate)
+
+
+def _first(delta: float) -> int:
+    return math.ceil(0.7 * -math.log(delta)) + 2
+
+
+def _edge(delta: float, n_samples: int, threshold: int) -> float:
+    """A rate that is too large: a user completes a group that shows everybody in it."""
+    if n_samples < 1:
+        raise UsageError(f"There must be at least one sample, not {n_samples}.")
+    one = -math.expm1(math.log1p(-delta) / n_samples)
+    return math.pow(one, 1 / threshold)
 
 
 def reach_of(limit: Zcdp) -> float:
     """The epsilon about which the losses of a release of this cost lie."""
-    return min(8.0, float(epsilon_at(limit.rho, limit.delta)))
+    rho = min(limit.rho, Fraction(MOST_RHO))
+    # Next to a large delta the conversion says nothing; losses are then of its size.
+    least = max(math.sqrt(8 * float(rho)) + 2 * float(rho), 4 * float(limit.delta))
+    return min(MOST_REACH, max(least, float(epsilon_at(rho, limit.delta))))
 
 
 def certified_rho(
@@ -151,96 +194,49 @@ def certified_rho(
 
     ``reach`` says where the grid of losses is; any value is safe.
     """
-    pair = one_sample(float(rate), threshold, neighbours, reach).times(n_samples)
-    rho = rho_of(pair, float(delta))
+    rho = _rho(float(rate), threshold, n_samples, float(delta), neighbours, reach)
     return rho if math.isinf(rho) else round_up(Fraction(rho), RHO_UNIT)
 
 
-Fits = Callable[[float, int], bool]
+def _rho(
+    rate: float, threshold: int, n_samples: int, delta: float, neighbours: Neighbours, reach: float
+) -> float:
+    pair = one_sample(rate, threshold, neighbours, reach)
+    return rho_of(pair.times(n_samples, CRUMB_OF_DELTA * delta / n_samples), delta)
 
 
 def _search(
-    fits: Fits, objective: str, first: int, most: float, cap: float | Fraction | None
+    cost: Cost,
+    fits: Fits,
+    objective: str,
+    first: int,
+    near: float,
+    most: Callable[[int], float],
+    cap: float | Fraction | None,
 ) -> SampledThreshold:
     if objective not in OBJECTIVES:
         raise UsageError(f"objective must be one of {', '.join(OBJECTIVES)}, not {objective!r}.")
-    if cap is not None:
-        if not 0 < cap < 1:
-            raise UsageError(f"The largest rate must be between 0 and 1, not {cap}.")
-        most = min(most, float(cap))
-    most = float(round_down(Fraction(most), RATE_UNIT))
-    if most < LEAST_RATE:
-        raise UsageError(f"A sample of fewer than one user in {1 / LEAST_RATE:,.0f} shows nothing.")
+    if cap is not None and not 0 < cap < 1:
+        raise UsageError(f"The largest rate must be between 0 and 1, not {cap}.")
+    limit = 1.0 if cap is None else float(cap)
+    cost = cache(cost)
     if objective == "largest sample":
-        return _certified(fits, most, _least_threshold(fits, most))
-    return _climb(fits, first, most)
-
-
-def _least_threshold(fits: Fits, rate: float) -> int:
-    low, high = 1, 2
-    while not fits(rate, high):
-        low, high = high, 2 * high
-        if high > MAX_THRESHOLD:
-            raise UsageError("No threshold is safe at so large a rate; lower the largest rate.")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(rate, middle) else (middle, high)
-    return high
-
-
-def _climb(fits: Fits, first: int, most: float) -> SampledThreshold:
-    """From a first threshold, to where neither a larger nor a smaller one shows smaller groups."""
-    rate = _largest_rate(fits, first, most / 2, most, COARSE)
-    found = {first: rate}
-    for step in (1, -1):
-        threshold, worse = first, 0
-        while worse < PATIENCE and threshold + step >= 2:
-            threshold += step
-            if threshold > MAX_THRESHOLD:
-                raise UsageError("No threshold below 2,000 is safe; raise epsilon, rho or delta.")
-            rate = _largest_rate(
-                fits, threshold, found[threshold - step] or LEAST_RATE, most, COARSE
-            )
-            better = rate > 0 and threshold / rate < min(_sizes(found))
-            found[threshold] = rate
-            worse = 0 if better or not any(found.values()) else worse + 1
-    close = sorted(found, key=lambda t: t / found[t] if found[t] else math.inf)[:2]
-    finals = [(_largest_rate(fits, t, found[t], most, FINE), t) for t in close if found[t]]
-    rate, threshold = min(finals, key=lambda pair: pair[1] / pair[0])
-    return _certified(fits, rate, threshold)
-
-
-def _sizes(found: dict[int, float]) -> list[float]:
-    return [t / rate if rate else math.inf for t, rate in found.items()]
-
-
-def _largest_rate(fits: Fits, threshold: int, near: float, most: float, tolerance: float) -> float:
-    """About the largest rate that fits, found from a rate that is near it; 0 if none does."""
-    if fits(most, threshold):
-        return most
-    low, high, factor = min(near, most), most, FIRST_FACTOR
-    if fits(low, threshold):
-        while low * factor < most and fits(low * factor, threshold):
-            low, factor = low * factor, factor**1.5
-        high = min(high, low * factor)
+        rate = min(limit, most(MAX_THRESHOLD))
+        rate = float(round_down(Fraction(rate), RATE_UNIT))
+        threshold = least_threshold(cost, rate) if rate >= LEAST_RATE else None
+        found = None if threshold is None else (rate, threshold)
     else:
-        while True:
-            low, high, factor = low / factor, low, factor**1.5
-            if low < LEAST_RATE:
-                return 0.0
-            if fits(low, threshold):
-                break
-    while high > low * (1 + tolerance):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fits(middle, threshold) else (low, middle)
-    return low
+        found = smallest_group(cost, first, near, lambda t: min(limit, most(t)))
+    if found is None:
+        raise UsageError(f"No sample is safe for so little. {FIX}")
+    return _certified(fits, *found)
 
 
 def _certified(fits: Fits, rate: float, threshold: int) -> SampledThreshold:
     """The rate rounded down to whole units, and certified as it will be used."""
-    chosen = round_down(Fraction(rate), RATE_UNIT)
-    while not fits(float(chosen), threshold):
-        chosen = round_down(chosen * Fraction(9999, 10_000), RATE_UNIT)
-        if chosen < LEAST_RATE:
-            raise UsageError("No rate is safe at this threshold; raise epsilon, rho or delta.")
-    return SampledThreshold(chosen, threshold)
+    chosen, less = round_down(Fraction(rate), RATE_UNIT), Fraction(1, 10_000)
+    while chosen >= LEAST_RATE and less < 1:
+        if fits(chosen, threshold):
+            return SampledThreshold(chosen, threshold)
+        chosen, less = round_down(chosen * (1 - less), RATE_UNIT), 2 * less
+    raise UsageError(f"No rate is safe at this threshold. {FIX}")

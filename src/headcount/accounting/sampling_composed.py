@@ -1,15 +1,16 @@
 """Several fresh samples together: one pair of laws that is at least as telling as any group.
 
-The worst delta of all group sizes, as a function of ``exp(epsilon)``, is convex. Upper bounds of it
-at the points of a grid, joined by their lower convex hull, are nowhere below it: at each corner the
-bound holds, and between corners a convex function is below its chords. A convex function that
-starts at 1 and falls no faster than 1 is the profile of a pair of discrete laws, whose masses are
-the changes of its slope: non-negative by construction, and they are checked all the same. By
-Blackwell's theorem every group is post-processing of that pair, so ``n`` samples, each chosen
-after the last was seen, are post-processing of ``n`` independent copies (Zhu, Dong and Wang 2022).
+The worst delta of all group sizes, as a function of ``exp(epsilon)``, is convex. Its values at the
+points of a grid, joined by their lower convex hull, are nowhere below it: a convex function is
+below its chords [H1]. A convex function that starts at 1 and falls no faster than 1 is the profile
+of a pair of discrete laws, whose masses are the changes of its slope: non-negative by construction,
+and they are checked all the same. By Blackwell's theorem every group is post-processing of that
+pair, so ``n`` samples, each chosen after the last was seen, are post-processing of ``n``
+independent copies (Zhu, Dong and Wang 2022).
 
 Copies are added up by plain convolution of non-negative numbers. Nothing cancels, so small deltas
-keep their digits, which a Fourier transform would lose at about 1e-14.
+keep their digits, which a Fourier transform would lose at about 1e-14. Mass that is cut off at the
+ends, to keep arrays short, is not dropped: it counts as an infinite loss, on both sides [H2].
 """
 
 from __future__ import annotations
@@ -28,15 +29,14 @@ from headcount.privacy.neighbours import Neighbours
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 STEPS = 160
 TOP = 3
 """The grid: so many steps to the epsilon that matters, and so many times it in all."""
 
-SIZES = 3
-"""Group sizes up to this many times ``threshold / rate`` are taken one by one."""
-
 CRUMB = 1e-26
-"""Mass this small at either end is given an infinite loss, so that arrays stay short."""
+"""Mass this small at either end is given an infinite loss, unless more is allowed."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,14 @@ class Losses:
             self.step, first, self.q[::-1], self.p[::-1], self.q_infinite, self.p_infinite
         )
 
-    def __add__(self, other: Losses) -> Losses:
-        """Both, independently."""
+    def plus(self, other: Losses, crumb: float = CRUMB) -> Losses:
+        """Both, independently; up to ``crumb`` of mass at either end has an infinite loss [H2]."""
         p, q = np.convolve(self.p, other.p), np.convolve(self.q, other.q)
         larger = np.maximum(p, q)
         before, beyond = np.cumsum(larger), np.cumsum(larger[::-1])[::-1]
-        kept = np.flatnonzero((beyond >= CRUMB) & (before >= CRUMB))
-        low, high = int(kept[0]), int(kept[-1]) + 1
+        kept = np.flatnonzero((beyond >= crumb) & (before >= crumb))
+        # Where next to nothing is left, one entry is kept, whatever it holds.
+        low, high = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (0, 1)
         return Losses(
             self.step,
             self.first + other.first + low,
@@ -89,14 +90,15 @@ class Losses:
             _either(self.q_infinite, other.q_infinite) + float(q[:low].sum() + q[high:].sum()),
         )
 
-    def times(self, n: int) -> Losses:
+    def times(self, n: int, crumb: float = CRUMB) -> Losses:
         """``n`` independent copies."""
         if n < 1:
             raise UsageError(f"There must be at least one sample, not {n}.")
         if n == 1:
             return self
-        half = self.times(n // 2)
-        return half + half if n % 2 == 0 else (half + half) + self
+        half = self.times(n // 2, crumb)
+        both = half.plus(half, crumb)
+        return both if n % 2 == 0 else both.plus(self, crumb)
 
     def delta(self, epsilon: float) -> float:
         """The larger delta of the two directions, rounded up."""
@@ -119,38 +121,46 @@ def one_sample(rate: float, threshold: int, neighbours: Neighbours, reach: float
     step = reach / STEPS
     lowest = math.floor(math.log1p(-rate) / step) - 1
     epsilons = np.arange(lowest, TOP * STEPS + 1, dtype=np.float64) * step
-    most_size = math.ceil(SIZES * threshold / rate) + 1
-    worst = sup_profile(rate, threshold, epsilons, most_size) * (1 + SLACK)
-    points = np.exp(epsilons)
-    below = epsilons < 0
-    # Never by subtraction: near the lowest loss that would leave only rounding errors.
-    deltas = np.where(below, np.maximum(-np.expm1(epsilons), 0) + points * worst, worst)
-    p, q, rest = _hull(points, np.minimum(deltas, 1.0))
-    pair = Losses(step, lowest, p, q, rest)
+    worst = sup_profile(rate, threshold, epsilons)
+    pair = Losses(step, lowest, *_masses(np.exp(epsilons), worst, -lowest))
     if neighbours is Neighbours.ADD_REMOVE:
         return pair
-    return pair + pair.swapped
+    return pair.plus(pair.swapped)
 
 
-def _hull(
-    points: NDArray[np.float64], deltas: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Masses whose profile is the lower convex hull; the first slope is -1, the last 0."""
-    corners = [0]
-    slopes = [-1.0]
-    x, y = points.tolist(), deltas.tolist()
+def _masses(points: Floats, worst: Floats, zero: int) -> tuple[Floats, Floats, float]:
+    """Masses whose profile is the lower convex hull of bounds on a grid [H1].
+
+    Below a loss of 0, which is at index ``zero``, it is the hull of what the profile has more than
+    ``1 - point``, which is all of it if the two sides never differ. So small numbers are never a
+    difference of large ones.
+    """
+    below = np.minimum(points * worst, points)[: zero + 1]
+    above = np.minimum(worst, 1.0)[zero:]
+    q = np.zeros(len(points))
+    corners, slopes = _hull(points[: zero + 1], below)
+    rising = np.maximum(slopes, 0.0)
+    q[corners[:-1]] = np.diff(rising, prepend=0.0)
+    corners, slopes = _hull(points[zero:], above)
+    falling = np.minimum(slopes, 0.0)
+    q[zero + corners[1:]] = np.diff(falling, append=0.0)
+    q[zero] = max(0.0, 1 + float(falling[0]) - float(rising[-1]))
+    return points * q, q, float(above[-1])
+
+
+def _hull(points: Floats, heights: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """The corners of the lower convex hull, the first and last point among them, and its slopes."""
+    corners, slopes = [0], [-math.inf]
+    x, y = points.tolist(), heights.tolist()
     for i in range(1, len(x)):
         slope = (y[i] - y[corners[-1]]) / (x[i] - x[corners[-1]])
-        while slope <= slopes[-1] and len(corners) > 1:
+        while slope <= slopes[-1]:
             corners.pop()
             slopes.pop()
             slope = (y[i] - y[corners[-1]]) / (x[i] - x[corners[-1]])
         corners.append(i)
-        slopes.append(min(0.0, max(-1.0, slope)))
-    changes = np.diff(np.array([*slopes, 0.0]))
-    q = np.zeros(len(x))
-    q[corners] = changes
-    return points * q, q, y[-1]
+        slopes.append(slope)
+    return np.array(corners), np.array(slopes[1:])
 
 
 def composed_delta(

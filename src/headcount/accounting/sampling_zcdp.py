@@ -7,9 +7,10 @@ scaled to 1, is the pair ``P'``, ``Q'``; ``P`` is ``P'`` but for a chance of at 
 ``Q`` is ``Q'`` likewise. So the release is ``delta``-approximate ``rho``-zCDP (Bun and Steinke
 2016) as soon as ``D_a(P' || Q') <= rho * a`` and ``D_a(Q' || P') <= rho * a`` for all ``a > 1``.
 
-``D_a`` never falls as ``a`` grows. Between two points of a grid of orders it is at most its value
-at the right one, and ``rho * a`` at least its value at the left one; beyond the last, ``D_a`` is
-at most the cap [Z1]. Where that is loose the grid is made finer.
+``K(a) = (a - 1) D_a`` is convex and 0 at 1. Between two points of a grid of orders it is at most
+its chord ``A + B a``, and the largest ``(A + B a) / (a (a - 1))`` between them has a formula. Up to
+the first order ``D_a`` is at most its value there, and beyond the last at most the cap [Z1]. Where
+that is loose the grid is made finer.
 
 A typical loss is of the size of ``rate``, and only rare ones are near the cap: the rho is many
 times below the ``epsilon**2 / 2`` of a pure guarantee of the same cap.
@@ -28,13 +29,21 @@ from headcount.accounting.sampling_profile import SLACK
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-RATIO = 1.25
-N_ORDERS = 52
+    Floats = NDArray[np.float64]
+
+FIRST = 1 / 256
+RATIO = 1.6
+N_ORDERS = 37
 FINER = 6
 LEVELS = 3
-"""Orders up to 100,000; between neighbours the last grid has a step of 0.6 percent."""
+"""Orders less 1 are from ``FIRST`` to 80,000; twice, each step is divided where that helps."""
+
+ENOUGH = 2e-4
+"""A bound that is so little above what is attained is not made finer."""
 
 ROUNDING = 1e-12
+MOST_CAP = 600.0
+"""Powers of larger caps do not fit into doubles; no release comes near it."""
 
 
 def rho_of(pair: Losses, delta: float) -> float:
@@ -44,6 +53,8 @@ def rho_of(pair: Losses, delta: float) -> float:
     goal = delta * (1 - SLACK)
     up = _least_cap(pair.p[::-1], pair.q[::-1], pair.p_infinite, goal)
     down = _least_cap(pair.q, pair.p, pair.q_infinite, goal)
+    if max(up, down) > MOST_CAP:
+        return math.inf
     losses = pair.losses
     kept_p = np.where(losses > up, math.exp(up) * pair.q, pair.p)
     kept_q = np.where(losses < -down, math.exp(down) * pair.p, pair.q)
@@ -54,14 +65,12 @@ def rho_of(pair: Losses, delta: float) -> float:
     return max(left.rho(), right.rho()) * (1 + SLACK) + ROUNDING
 
 
-def _added(masses: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
+def _added(masses: Floats, place: NDArray[np.intp]) -> Floats:
     """Masses of one and the same loss, added up."""
     return np.asarray(np.bincount(place, masses), np.float64)
 
 
-def _least_cap(
-    left: NDArray[np.float64], right: NDArray[np.float64], infinite: float, delta: float
-) -> float:
+def _least_cap(left: Floats, right: Floats, infinite: float, delta: float) -> float:
     """The least loss above which no more than ``delta`` of the left side has to be cut.
 
     Both come with the largest loss first. Whatever set of outputs has the largest losses, its
@@ -73,7 +82,8 @@ def _least_cap(
     if not seen.any():
         return 0.0
     with np.errstate(divide="ignore"):
-        return max(0.0, float(np.log(excess[seen] / against[seen]).max()) * (1 + ROUNDING))
+        caps = np.log(excess[seen]) - np.log(against[seen])
+    return max(0.0, float(caps.max()) * (1 + ROUNDING))
 
 
 class _Side:
@@ -81,8 +91,8 @@ class _Side:
 
     def __init__(
         self,
-        losses: NDArray[np.float64],
-        masses: NDArray[np.float64],
+        losses: Floats,
+        masses: Floats,
         mass: float,
         other_mass: float,
         cap: float,
@@ -92,27 +102,57 @@ class _Side:
         self.log_mass, self.log_other = math.log(mass), math.log(other_mass)
         self.most = cap - self.log_mass + self.log_other
 
-    def divergence(self, orders: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The Rényi divergence of each order, at most."""
-        exponents = orders[:, None] * self.losses + self.logs
+    def moments(self, orders: Floats) -> Floats:
+        """``(a - 1) D_a`` for each order ``a``."""
+        exponents = orders[:, None] * self.losses
+        exponents += self.logs
         top = exponents.max(axis=1)
-        sums = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
+        exponents -= top[:, None]
+        sums = top + np.log(np.exp(exponents, out=exponents).sum(axis=1))
         scaled = sums - orders * self.log_mass + (orders - 1) * self.log_other
-        return np.asarray(np.clip(scaled / (orders - 1), 0.0, self.most))
+        return np.asarray(np.clip(scaled, 0.0, (orders - 1) * self.most))
 
     def rho(self) -> float:
         """The largest ratio of divergence and order, at most [Z1]."""
-        lefts, ratio = RATIO ** np.arange(N_ORDERS, dtype=np.float64), RATIO
-        seen, last = 0.0, 0.0
-        largest = self.most / float(lefts[-1] * RATIO)
-        for _ in range(LEVELS):
-            rights = lefts * ratio
-            values = self.divergence(rights)
-            seen = max(seen, float((values / rights).max(initial=0.0)))
-            bounds = values / lefts
-            loose = bounds > seen
+        orders = 1 + FIRST * RATIO ** np.arange(N_ORDERS, dtype=np.float64)
+        grid = (orders, self.moments(orders))
+        largest = max(float(grid[1][0]) / FIRST, self.most / float(orders[-1]))
+        lefts, rights = (grid[0][:-1], grid[1][:-1]), (grid[0][1:], grid[1][1:])
+        seen = _attained(*grid)
+        for _ in range(LEVELS - 1):
+            bounds = np.minimum(_chords(*lefts, *rights), self.most / lefts[0])
+            loose = bounds > seen * (1 + ENOUGH)
             largest = max(largest, float(bounds[~loose].max(initial=0.0)))
-            last = float(bounds.max(initial=0.0))
-            ratio = ratio ** (1 / FINER)
-            lefts = (lefts[loose][:, None] * ratio ** np.arange(FINER)).ravel()
-        return max(largest, last)
+            orders = _between(lefts[0][loose], rights[0][loose])
+            moments = self.moments(orders.ravel()).reshape(orders.shape)
+            seen = max(seen, _attained(orders, moments))
+            lefts = orders[:, :-1].ravel(), moments[:, :-1].ravel()
+            rights = orders[:, 1:].ravel(), moments[:, 1:].ravel()
+        bounds = np.minimum(_chords(*lefts, *rights), self.most / lefts[0])
+        return max(largest, seen, float(bounds.max(initial=0.0)))
+
+
+def _attained(orders: Floats, moments: Floats) -> float:
+    return float((moments / (orders * (orders - 1))).max(initial=0.0))
+
+
+def _between(lefts: Floats, rights: Floats) -> Floats:
+    """Orders from left to right, both included, in equal ratios of what they are above 1."""
+    ratios = ((rights - 1) / (lefts - 1))[:, None]
+    return np.asarray(1 + (lefts - 1)[:, None] * ratios ** (np.arange(FINER + 1) / FINER))
+
+
+def _chords(lefts: Floats, at_left: Floats, rights: Floats, at_right: Floats) -> Floats:
+    """The largest ``chord(a) / (a (a - 1))`` between orders.
+
+    The chord at 1 is at most 0, since the moments are convex and 0 there. So beyond 1 there is one
+    extreme, a largest one, at the larger root of ``B a^2 + 2 A a - A``.
+    """
+    slope = (at_right - at_left) / (rights - lefts)
+    start = np.minimum(at_left - slope * lefts, -slope)
+    root = np.sqrt(np.maximum(start * (start + slope), 0.0)) - start
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.where(slope > 0, root / slope, lefts)
+    order = np.clip(order, lefts, rights)
+    chord = at_left + np.maximum(slope, 0.0) * (order - lefts)
+    return np.asarray(chord / (order * (order - 1)))

@@ -179,16 +179,26 @@ def grant(
 
 
 @app.command()
-def verify(ledger: str | None = WHERE) -> None:
-    """Check every entry, sum and stored result. Exit code 4 if anything is wrong."""
-    book = _ledger(ledger)
-    history = book.verify()
-    print(f"The ledger {visible(book.address)} is as it was written.")
+def verify(
+    ledger: str | None = WHERE,
+    copy: Path | None = typer.Option(
+        None, help="Check a backup, or what export wrote, instead. Works offline."
+    ),
+) -> None:
+    """Check every entry, sum, cost and stored result. Exit code 4 if anything is wrong."""
+    if copy is not None:
+        from headcount.ledger.copies import verify_copy
+
+        place, history = str(copy), verify_copy(copy)
+    else:
+        book = _ledger(ledger)
+        place, history = book.address, book.verify()
+    print(f"The ledger {visible(place)} is as it was written.")
     print(f"  {history.head.sequence} entries, each with the hash of the one before")
-    print(
-        f"  {history.n_charges} charges in {len(history.accounts)} accounts: sums and costs agree"
-    )
-    print(f"  {len(history.results)} stored results: hashes agree")
+    print(f"  {history.n_charges} charges in {len(history.accounts)} accounts: sums agree, and no")
+    print("  charge was below the cost of its event")
+    read = "hashes agree" if history.read_results else "named here, and kept elsewhere"
+    print(f"  {len(history.results)} stored results: {read}")
     print(f"  head {history.head.hash}")
 
 

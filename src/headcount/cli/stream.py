@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 State = Annotated[Path, typer.Argument(help="The file that is the state of the stream.")]
 Confidence = Annotated[float, typer.Option(help="That of the error bars.")]
 
@@ -40,9 +41,12 @@ def new(
         Path | None, typer.Option(help="Instead of all these: the terms of another state.")
     ] = None,
 ) -> None:
-    """Make a state: noise on every counter, before the first event."""
+    """Make a state: terms and empty counters. Noise is drawn before the first event."""
     from headcount.releases.output import check_output
-    from headcount.streams.stream import Stream
+    from headcount.streams.file import read_terms
+    from headcount.streams.promise import text
+    from headcount.streams.stream import new_file
+    from headcount.streams.terms import new_terms
 
     check_output(state, (), name="STATE")
     if like is not None:
@@ -50,19 +54,13 @@ def new(
             raise UsageError(
                 "--like takes all terms from the other state: give nothing else. Nothing was made."
             )
-        stream = Stream.like(like, path=state)
+        terms = read_terms(like).like()
     elif epsilon is None:
         raise UsageError("A stream needs --epsilon, such as --epsilon 1.")
     else:
-        stream = Stream(
-            groups=option.listed(groups),
-            buckets=buckets,
-            epsilon=epsilon,
-            neighbours=neighbours,
-            path=state,
-        )
-    with stream:
-        print(stream.describe())
+        terms = new_terms(option.listed(groups), buckets, epsilon, neighbours)
+    new_file(terms, state).let_go()
+    print(text(terms))
 
 
 @app.command()
@@ -72,24 +70,37 @@ def add(
         str | None, typer.Option(help="Lines are JSON objects; count this field.")
     ] = None,
     flush_every: Annotated[
-        float, typer.Option(min=0.1, help="Write what was counted to the disk, in seconds.")
-    ] = 10.0,
+        float | None,
+        typer.Option(
+            help="Also write the state every so many seconds, at one draw of noise each time."
+        ),
+    ] = None,
 ) -> None:
-    """Count the lines of the standard input until it ends."""
+    """Count the lines of the standard input until it ends; the state is written then."""
+    from headcount.streams.arguments import checked
     from headcount.streams.lines import add_lines
     from headcount.streams.stream import Stream
 
     _no_core_dumps()
-    signal.signal(signal.SIGTERM, _stop)
-    with Stream.load(state) as stream:
-        try:
-            add_lines(stream, sys.stdin.fileno(), field=json, flush_every=flush_every)
-        except KeyboardInterrupt:
-            raise SystemExit(130) from None
+    checked("add", field=json, flush_every=flush_every)
+    before = {number: signal.getsignal(number) for number in STOPS}
+    heeded = [number for number in STOPS if before[number] is not signal.SIG_IGN]
+    for number in heeded:
+        signal.signal(number, _stop)
+    try:
+        with Stream.load(state) as stream:
+            try:
+                add_lines(stream, sys.stdin.fileno(), field=json, flush_every=flush_every)
+            finally:
+                for number in heeded:  # what was counted is written now: another signal waits
+                    signal.signal(number, signal.SIG_IGN)
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])
 
 
-def _stop(*_: object) -> None:
-    raise SystemExit(143)
+def _stop(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _no_core_dumps() -> None:
@@ -103,24 +114,22 @@ def _no_core_dumps() -> None:
 @app.command()
 def describe(state: State) -> None:
     """Say what is promised for a state, and what is not."""
-    from headcount.streams.file import read_copied, read_terms
+    from headcount.streams.file import read_terms
     from headcount.streams.promise import text
 
-    # Nothing is locked: another process may be counting.
-    terms, layout = read_terms(state)
-    print(text(terms, copied=read_copied(state, layout)))
+    print(text(read_terms(state)))
 
 
 @app.command()
 def snapshot(
     state: State, copy: Annotated[Path, typer.Argument(help="Where the copy goes.")]
 ) -> None:
-    """Copy a state, in one step; the next event adds one draw of noise."""
+    """Copy a state, in one step; the state gets one more draw of noise."""
     from headcount.releases.output import check_output
     from headcount.streams.stream import Stream
 
-    check_output(copy, (), name="COPY")
-    with Stream.load(state) as stream:
+    check_output(copy, (), name="COPY", avoid=[state])
+    with Stream.at_rest(state) as stream:
         print(f"Wrote {visible(str(stream.snapshot(copy)))}")
 
 
@@ -129,7 +138,7 @@ def reseal(state: State) -> None:
     """Add fresh noise after an intrusion that you know of."""
     from headcount.streams.stream import Stream
 
-    with Stream.load(state) as stream:
+    with Stream.at_rest(state) as stream:
         stream.reseal()
         print(stream)
 
@@ -139,10 +148,10 @@ def merge(
     state: State,
     parts: Annotated[list[Path], typer.Argument(help="The states to add to the first one.")],
 ) -> None:
-    """Add other states of the same terms to a state; their noise comes along."""
+    """Add other states of the same terms to a state; their noise comes along, and one draw."""
     from headcount.streams.stream import Stream
 
-    with Stream.load(state) as stream:
+    with Stream.at_rest(state) as stream:
         stream.merge(*parts)
         print(stream)
 
@@ -167,7 +176,7 @@ def finish(
 
     output = Output(out, plot)
     output.check([state])
-    with Stream.load(state) as stream:
+    with Stream.at_rest(state) as stream:
         # What was drawn is in the file: asking again after a crash is reading, not drawing.
         take = stream.output if stream.terms.is_finished else stream.finish
         taken = take(confidence=confidence, method=method, n_events=events)

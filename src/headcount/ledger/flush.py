@@ -41,7 +41,7 @@ class Flush:
 
     def take_number(self) -> int:
         """The number of a commit, under the database's lock and before it is made."""
-        with _opened(self._queue) as file:
+        with _opened(self._queue, os.O_CREAT) as file:
             number = max(_read(file, place) for place in (TAKEN, FLUSHED, MADE)) + 1
             _write(file, TAKEN, number)
         return number
@@ -133,7 +133,7 @@ def _write(file: int, place: int, number: int) -> None:
 
 @contextmanager
 def _opened(path: Path, flags: int = 0, *, only_read: bool = False) -> Iterator[int]:
-    file = os.open(path, flags | (os.O_RDONLY if only_read else os.O_RDWR))
+    file = os.open(path, flags | (os.O_RDONLY if only_read else os.O_RDWR), 0o600)
     try:
         yield file
     finally:

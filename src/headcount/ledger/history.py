@@ -37,6 +37,8 @@ class History:
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     """Digest and number of pieces, where all entries are read: the stored bytes are too."""
+    read_results: bool = False
+    """Whether the stored bytes were read and have these digests."""
 
     def add(self, row: Any, *, full: bool) -> None:
         """Take one more entry into account."""

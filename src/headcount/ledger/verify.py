@@ -143,6 +143,7 @@ def _compare_results(connection: sa.Connection, history: History, refuse: Refuse
         found.add(sequence)
     for sequence in sorted(history.results.keys() - found):
         refuse_count(sequence)
+    history.read_results = True
 
 
 def _stored(connection: sa.Connection) -> Iterator[tuple[int, int | None, str | None]]:

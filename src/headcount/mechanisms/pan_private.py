@@ -1,4 +1,4 @@
-"""Counters that may be seized: noise from the first moment, and again whenever a copy leaves.
+"""Counters that may be seized: noise before the first event, and again after every look.
 
 **Contract**
 
@@ -6,8 +6,8 @@
 input      integer counters over a public list of groups or buckets, 0 before the first event
 output     the same counters plus independent discrete Laplace noise
 noise      ``P(z) ∝ exp(-|z| / scale)`` on the integers, drawn exactly, once per counter and draw
-guarantee  ``l1 / scale``-DP, for one event, of the state at any one moment, and of that state
-           together with the output when the output has a draw of its own
+guarantee  ``l1 / scale``-DP, for one event, of memory and disk at any one moment, together with
+           all files that were written before and the output, each of which has its own draw
 neighbours one event more or less, or one event replaced: those of the ``Sensitivity``
 ========== ==================================================================================
 
@@ -18,7 +18,8 @@ in intermediate privacy models (2022).
 
 **Errata** "The state is private" covers neither state and output together nor two states: their
 difference holds the events in between without noise. Here the output, and every state that goes on
-after a copy of it left, has a draw of its own.
+after it was written, has a draw of its own. And that draw may not wait for the next event: whether
+there was a draw would tell whether there was an event.
 
 The proof is in ``pan_private.md``.
 """
@@ -92,9 +93,11 @@ class PanPrivate:
     ) -> NDArray[np.int64]:
         """Add one independent draw to each counter.
 
-        [P1] at the beginning, to zeros: every counter, touched or not. [P2] at the end, to the
-        state. [P3] to a state of which a copy has left, before the next event. [P4] parts that
-        are added up bring their draws along; how many there are is for the error bound alone.
+        Called by ``streams`` at calls of whoever runs a stream, never at an event: [P1] when it is
+        made or opened, before the first event, on every counter, touched or not; [P2] at the
+        output; [P3] when the state is copied, written or resealed; [P4] when parts are added up,
+        which bring their draws along. [P5] An event draws nothing. How many draws there are
+        follows from calls, and is needed for the error bound alone.
         """
         return noisy(counters, DiscreteLaplace(self.scale), entropy)
 

@@ -68,6 +68,7 @@ def named_source(
     identity = Identity(
         names=tuple(name for part in parts for name in part.names),
         files=tuple(file for part in parts for file in part.files),
+        rows=tuple(row for part in parts for row in part.rows),
         former=tuple(name for part in parts for name in part.former),
     )
     own = source if not is_place else None
@@ -95,6 +96,13 @@ def _owners(book: Ledger, identity: Identity) -> dict[str, str]:
     return owners
 
 
+def check_owner(book: Ledger, account: str, identity: Identity) -> None:
+    """Refuse a source that came to belong to another account since it was opened."""
+    for source, owner in _owners(book, identity).items():
+        if owner != account:
+            raise LedgerError(taken(source, owner))
+
+
 def opening_of(
     book: Ledger, name: str, budget: Budget | None, neighbours: Neighbours, identity: Identity
 ) -> Opening:
@@ -103,6 +111,13 @@ def opening_of(
     if account is not None:
         check_same(account, budget, neighbours)
         return Opening(account, None, identity.covers)
+    if identity.untraced:
+        raise UsageError(
+            f"Between this source and its rows stands {identity.untraced}, so that nobody can say "
+            "whether they have an account already. Nothing was charged. Name the account that "
+            "covers these people, account=..., or let the ledger's owner open one: headcount "
+            f"ledger open {quoted(name)} --budget ..."
+        )
     if budget is None:
         raise NoAccountError(
             f"There is no account {quoted(name)} in the ledger {book.address!r}, and no budget to "

@@ -15,6 +15,7 @@ from headcount.privacy.event import to_record
 from headcount.privacy.guarantee import Guarantee
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.unit import User
+from headcount.releases.accounts import check_owner
 from headcount.releases.plan import Plan
 from headcount.releases.release import Facts
 from headcount.releases.request import Request
@@ -116,7 +117,15 @@ def planned(
         check_affordable(account, event, neighbours)
     session = dataset.table.engine.session
     return Plan(
-        work=Work(request, event, neighbours, read_and_draw, stages, session),
+        work=Work(
+            request,
+            event,
+            neighbours,
+            read_and_draw,
+            stages,
+            session,
+            lambda: check_owner(dataset.ledger, account.name, dataset.table.identity),
+        ),
         ledger=dataset.ledger,
         opening=dataset.opening_of(account),
         known=None if known is None else known.named,

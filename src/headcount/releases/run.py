@@ -52,6 +52,8 @@ class Work:
     stages: tuple[str, ...]
     session: Callable[[], AbstractContextManager[None]]
     """A connection for this release alone; what it leaves on disk ends with it."""
+    check: Callable[[], None]
+    """Refuses a source that is another account's by now: links move, and others open accounts."""
 
 
 def run(
@@ -71,6 +73,7 @@ def run(
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     with work.session():
+        work.check()
         stages(CHARGING)
         charge = ledger.charge(
             opening,

@@ -2,8 +2,9 @@
 
 - ``stream``: the object people use.
 - ``terms``: what is public about a stream, as the header of its file.
-- ``file``: the file format, and how a file is replaced in one step.
-- ``places``: the one copy of the counters, in memory or mapped from the file.
+- ``arguments``: what may be said to a stream, in one table.
+- ``file``, ``drafts``: the file format, and how a file is put in its place in one step.
+- ``places``, ``copies``: the counters in memory, their file, and copies of it.
 - ``values``, ``hashing``: from values to bytes, and from bytes to counters, by the array.
 - ``lines``, ``json_lines``: reading lines or JSON from a pipe.
 - ``output``: what a finished stream publishes.

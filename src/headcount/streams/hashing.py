@@ -15,6 +15,10 @@ import hashlib
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headcount.errors import UsageError
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -77,3 +81,28 @@ class ValueHash:
         lengths = np.array([len(text) for text in encoded], dtype=np.int64)
         data = np.frombuffer(b"".join(encoded) + bytes(PADDING), np.uint8)
         return self.of(data, np.cumsum(lengths) - lengths, lengths)
+
+
+def known_hashes(seed: str, groups: tuple[str, ...] | None) -> pa.Array | None:
+    """The hashes of listed groups, by which their events are found."""
+    if groups is None:
+        return None
+    hashes = ValueHash(seed).of_texts(groups)
+    if len(np.unique(hashes)) < len(hashes):
+        raise UsageError("Two groups share a hash, by a rare chance. Take another seed.")
+    return _arrow(hashes)
+
+
+def found_at(hashes: Hashes, known: pa.Array) -> Places:
+    """Which of the known ones each hash is; those of no group are left out."""
+    found = pc.index_in(_arrow(hashes), value_set=known).drop_null()
+    if not len(found):
+        return np.zeros(0, np.int64)
+    return np.frombuffer(found.buffers()[1], np.int32, len(found), 4 * found.offset).astype(
+        np.int64
+    )
+
+
+def _arrow(hashes: Hashes) -> pa.Array:
+    # pa.array and to_numpy look for pandas, and importing that takes longer than a million events.
+    return pa.Array.from_buffers(pa.uint64(), len(hashes), [None, pa.py_buffer(hashes)])

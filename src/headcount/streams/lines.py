@@ -6,6 +6,7 @@ with zeros as soon as its events are counted.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import time
@@ -14,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from headcount.streams.arguments import checked
 from headcount.streams.hashing import PADDING, Bytes, Places
 from headcount.streams.json_lines import Field
 from headcount.streams.stream import Stream
@@ -25,31 +27,59 @@ PIPE_SIZE_COMMAND = 1031
 
 
 def add_lines(
-    stream: Stream, descriptor: int, *, field: str | None = None, flush_every: float = 10.0
+    stream: Stream, descriptor: int, *, field: str | None = None, flush_every: float | None = None
 ) -> None:
-    """Count every line that comes in until the end; every few seconds make it last.
+    """Count every line that comes in until the end.
 
     A line is a value; empty lines are dropped. With ``field`` a line is a JSON object whose field
-    is the value, a text, a number or true and false; all other lines are dropped.
+    is the value, a text, a number or true and false; all other lines are dropped. With
+    ``flush_every`` the state is written to its file every so many seconds, by the clock alone:
+    whether lines came does not move the times of the file, nor how often it is written.
     """
+    given = checked("add", field=field, flush_every=flush_every)
     add = _add_block if field is None else partial(_add_json, Field(field))
-    flushed = time.monotonic()
-    for data, end in _blocks(descriptor, flush_every):
+    clock = Clock(given["flush_every"])
+    for data, end in _blocks(descriptor, clock):
         if end:
             add(stream, data, end)
-        if time.monotonic() - flushed >= flush_every:
+        for _ in range(clock.n_due()):
             stream.flush()
-            flushed = time.monotonic()
-    stream.flush()
+        clock.go_on()
 
 
-def _blocks(descriptor: int, wait: float) -> Iterator[tuple[Bytes, int]]:
-    """Whole lines, as many as there are; nothing when none came for a while."""
+class Clock:
+    """When a state is written: at fixed steps from the beginning, none of them left out."""
+
+    def __init__(self, step: float | None) -> None:
+        self._step = step
+        self._next = math.inf if step is None else time.monotonic() + step
+
+    def wait(self) -> float | None:
+        """How long to wait for lines, in seconds; None for as long as it takes."""
+        return None if self._step is None else max(0.0, self._next - time.monotonic())
+
+    def n_due(self) -> int:
+        """How many steps have passed; slow lines must not make them fewer."""
+        late = time.monotonic() - self._next
+        if self._step is None or late < 0:
+            return 0
+        passed = 1 + int(late // self._step)
+        self._next += passed * self._step
+        return passed
+
+    def go_on(self) -> None:
+        """Begin anew where writing took longer than a step: how long it takes says nothing."""
+        if self._step is not None and self._next < time.monotonic():
+            self._next = time.monotonic() + self._step
+
+
+def _blocks(descriptor: int, clock: Clock) -> Iterator[tuple[Bytes, int]]:
+    """Whole lines, as many as there are; nothing when none came until the next step."""
     _widen(descriptor)
     buffer = bytearray(BLOCK + PADDING)
     filled = 0
     while True:
-        if not select.select([descriptor], [], [], wait)[0]:
+        if not select.select([descriptor], [], [], clock.wait())[0]:
             yield np.frombuffer(buffer, np.uint8), 0
             continue
         n = os.readv(descriptor, [memoryview(buffer)[filled : len(buffer) - PADDING]])
@@ -58,14 +88,15 @@ def _blocks(descriptor: int, wait: float) -> Iterator[tuple[Bytes, int]]:
         if n == 0 and filled:
             buffer[filled] = LINE_END
             end = filled = filled + 1
+        data = np.frombuffer(buffer, np.uint8)
+        yield data, end
         if end:
-            data = np.frombuffer(buffer, np.uint8)
-            yield data, end
             rest = data[end:filled].copy()
             data[:filled] = 0
             data[: len(rest)] = rest
             rest[:] = 0
             filled -= end
+        del data
         if n == 0:
             return
         if filled == len(buffer) - PADDING:

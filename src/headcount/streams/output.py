@@ -17,12 +17,14 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
 from headcount.releases.release import Facts, Release
 from headcount.streams import promise
+from headcount.streams.arguments import checked
 from headcount.streams.file import Counters, chunks
 from headcount.streams.terms import Terms
 from headcount.version import __version__
 
 MAX_NOISES_OF_ALGORITHM_1 = 3
 CONFIDENCE = 0.95
+DEFAULTS = {"confidence": CONFIDENCE, "method": "npmle", "n_events": None}
 TOO_FEW = (
     "Half of the buckets or more are in use, so collisions could not be undone: counts are those "
     "of buckets, not of groups. Use more buckets next time, two to four times the events."
@@ -46,24 +48,14 @@ class StreamFrequencies(FrequencyRelease):
 StreamOutput = StreamCounts | StreamFrequencies
 
 
-def check_options(
-    terms: Terms,
-    *,
-    confidence: float = CONFIDENCE,
-    method: str = "npmle",
-    n_events: int | None = None,
-) -> None:
-    """Refuse what cannot be answered, before the one output is taken."""
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence must be above 0 and below 1, not {confidence}.")
+def check_options(terms: Terms, **options: Any) -> dict[str, Any]:
+    """The options in one form; refuses what cannot be answered, before the output is taken."""
+    given = checked("output", **(DEFAULTS | options))
+    confidence, method, n_events = (given[name] for name in DEFAULTS)
     if terms.groups is not None:
         if method != "npmle" or n_events is not None:
             raise UsageError("method and n_events are for streams with buckets. Nothing was taken.")
-        return
-    from headcount.postprocess.anonymized import METHODS
-
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}. Nothing was taken.")
+        return given
     if confidence != CONFIDENCE:
         raise UsageError(f"Frequencies have error bars of {CONFIDENCE:.0%}. Nothing was taken.")
     if n_events is not None and terms.neighbours is not Neighbours.REPLACE:
@@ -76,18 +68,13 @@ def check_options(
             f"method={method!r} does not bear {terms.n_noises} draws of noise, at most "
             f"{MAX_NOISES_OF_ALGORITHM_1}; use 'npmle'. Nothing was taken."
         )
+    return given
 
 
-def output_of(
-    terms: Terms,
-    noisy_counters: Counters,
-    *,
-    confidence: float = CONFIDENCE,
-    method: str = "npmle",
-    n_events: int | None = None,
-) -> StreamOutput:
+def output_of(terms: Terms, noisy_counters: Counters, **options: Any) -> StreamOutput:
     """The rows of a finished stream."""
-    check_options(terms, confidence=confidence, method=method, n_events=n_events)
+    given = check_options(terms, **options)
+    confidence = given["confidence"]
     if terms.groups is not None:
         rows = _counts(terms, noisy_counters, confidence)
         return StreamCounts(rows, _facts(terms, confidence, verb="stream"))
@@ -100,8 +87,8 @@ def output_of(
         multiplicities,
         ratio=terms.mechanism.ratio,
         n_noises=terms.n_noises,
-        n_events=n_events,
-        method=method,
+        n_events=given["n_events"],
+        method=given["method"],
     )
     notes: tuple[str, ...] = ()
     try:

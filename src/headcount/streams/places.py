@@ -1,183 +1,130 @@
-"""Where the counters of a stream live: in memory, or mapped from a file that is the state itself.
+"""Where the counters of a stream live: in memory, and in a file that is written now and then.
 
-In both there is one copy. A process that kept counters in memory and wrote them out now and then
-would have two of different ages, and whoever takes memory and disk at once could subtract them.
+An event changes the memory and nothing else [P5]. A file that changed with every event would tell
+by its times when the last one came, whatever noise is in it. So memory and file are two states of
+different ages, and the memory has a draw of noise of its own from the moment the file is there:
+``fresh_after`` is the one way to let a state be seen and to go on.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import mmap
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
-from headcount.streams.file import (
-    COPIED,
-    DIGEST,
-    OPEN,
-    SEALED,
-    Counters,
-    chunks,
-    read_terms,
-    refused,
-    status,
-    write,
-)
+from headcount.errors import OutputError
+from headcount.screens import quoted
+from headcount.streams.drafts import is_at, locked, put, remove_leftover
+from headcount.streams.file import CHUNK, Counters, read_state, refused
 from headcount.streams.terms import Terms
 
 
-class Place(Protocol):
-    """One copy of the counters, and whether another one has left."""
-
-    terms: Terms
-    counters: Counters
-    copied: bool
-
-    def unseal(self) -> None:
-        """Say that the counters are about to change, before they do."""
-
-    def mark_copied(self) -> None:
-        """Note that a copy is about to leave; lasts before it does."""
-
-    def replace(self, terms: Terms, parts: Iterable[Counters], *, copied: bool) -> None:
-        """Put other counters in place of these, all or none."""
-
-    def flush(self) -> None:
-        """Make what was counted so far last."""
-
-    def close(self) -> None:
-        """Let go of the counters."""
+def drawn(terms: Terms, counters: Counters) -> Counters:
+    """The counters with one more draw on each, in memory of their own."""
+    noisy = np.empty(len(counters), np.int64)
+    mechanism = terms.mechanism
+    for begin in range(0, len(counters), CHUNK):
+        noisy[begin : begin + CHUNK] = mechanism.draw(counters[begin : begin + CHUNK])
+    return noisy
 
 
-class InMemory:
+class Place:
     """Counters of a process that loses them when it ends."""
 
-    def __init__(self, terms: Terms, parts: Iterable[Counters]) -> None:
-        self.counters = np.zeros(terms.n_counters, np.int64)
-        self.replace(terms, parts, copied=False)
+    def __init__(self, terms: Terms, counters: Counters | None = None) -> None:
+        self.terms = terms
+        self.counters = np.zeros(terms.n_counters, np.int64) if counters is None else counters
+        self.is_ahead = False
+        """Whether the memory has a draw that no file has: a matter of calls, not of events."""
 
-    def unseal(self) -> None:
-        """Nobody reads this but the process itself."""
+    def draw(self) -> None:
+        """Add a draw to every counter."""
+        self.take(self.terms.drawn(), drawn(self.terms, self.counters))
 
-    def mark_copied(self) -> None:
-        """Note that a copy is about to leave."""
-        self.copied = True
+    @contextmanager
+    def fresh_after(self) -> Iterator[None]:
+        """Let the state be seen within; whatever becomes of that, go on over fresh noise."""
+        noisy = drawn(self.terms, self.counters)
+        try:
+            yield
+        finally:
+            self.take(self.terms.drawn(), noisy)
 
-    def replace(self, terms: Terms, parts: Iterable[Counters], *, copied: bool) -> None:
-        """Put other counters in place of these, over the same memory."""
-        for here, part in zip(chunks(self.counters), parts, strict=True):
-            here[:] = part
-        self.terms, self.copied = terms, copied
+    def take(self, terms: Terms, counters: Counters) -> None:
+        """Go on with other counters, and overwrite the ones before."""
+        before, self.counters, self.terms = self.counters, counters, terms
+        self.is_ahead = True
+        before[:] = 0
 
-    def flush(self) -> None:
-        """Nothing lasts here."""
+    def save(self, terms: Terms | None = None) -> None:
+        """Write the counters to the file, under other terms where they are given."""
+        self.terms = terms or self.terms
+        self.is_ahead = False
 
-    def close(self) -> None:
-        """Overwrite the counters."""
+    def must_not_be_at(self, path: Path) -> None:
+        """Refuse a path that is this very place."""
+
+    def let_go(self) -> None:
+        """Overwrite the counters, and give up the file."""
         self.counters[:] = 0
         self.counters = np.zeros(0, np.int64)
 
 
-class Mapped:
-    """Counters of a file, changed in place, by one process at a time."""
+class Kept(Place):
+    """Counters with a file, which belongs to one process at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, descriptor: int, terms: Terms, counters: Counters) -> None:
+        super().__init__(terms, counters)
         self.path = path
-        self._open()
+        self._descriptor = descriptor
 
     @classmethod
-    def create(cls, path: Path, terms: Terms, parts: Iterable[Counters]) -> Mapped:
-        """Make a new file; one that is there stays."""
-        if path.exists():
+    def create(cls, path: Path, terms: Terms) -> Kept:
+        """Make a new file, without events and without noise; one that is there stays."""
+        if os.path.lexists(path):
             raise refused(path, "it is there already")
-        write(path, terms, parts, copied=False)
-        return cls(path)
+        counters = np.zeros(terms.n_counters, np.int64)
+        return cls(path, put(path, terms, counters, is_new=True), terms, counters)
 
-    def _open(self) -> None:
+    @classmethod
+    def open(cls, path: Path) -> Kept:
+        """Take a file for this process; it stays as it is until it is written again."""
+        real = path.resolve()
+        descriptor = locked(real)
         try:
-            self._descriptor = os.open(self.path, os.O_RDWR)
-        except OSError as error:
-            raise refused(self.path, error.strerror or "it cannot be opened") from None
-        try:
-            self._lock()
-            self.terms, self._layout = read_terms(self.path)
-            self._map = mmap.mmap(self._descriptor, self._layout.size)
+            # What a crash left beside the file is a state that nobody goes on from.
+            remove_leftover(real)
+            terms, counters = read_state(descriptor, real)
         except BaseException:
-            os.close(self._descriptor)
+            os.close(descriptor)
             raise
-        at = self._layout.counters
-        self.counters = np.frombuffer(self._map, "<i8", offset=at).view(np.int64)
-        mark, copied, digest = self._status()
-        self.copied = copied
-        if mark not in (SEALED, OPEN) or (mark == SEALED and digest != self._digest()):
-            self.close(seal=False)
-            raise refused(self.path, "its counters are damaged")
-        self._mark = mark
+        return cls(real, descriptor, terms.as_state(), counters)
 
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise refused(self.path, "another process counts in it") from None
-        if os.fstat(self._descriptor).st_ino != self.path.stat().st_ino:
-            raise refused(self.path, "another process replaced it")
-        # What a crash left beside the file is an older state or an output nobody saw.
-        self.path.with_name(self.path.name + ".new").unlink(missing_ok=True)
+    def save(self, terms: Terms | None = None) -> None:
+        """Put a new file in place of the one before, and keep its lock."""
+        if not is_at(self._descriptor, self.path):
+            raise OutputError(
+                f"{quoted(self.path)} was moved, removed or replaced by another program. "
+                "snapshot(...) can write the state to another place."
+            )
+        written = terms or self.terms
+        descriptor = put(self.path, written, self.counters)
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        super().save(written)
 
-    def _status(self) -> tuple[bytes, bool, bytes]:
-        at, width = self._layout.status, len(SEALED)
-        page = self._map[at : at + width + COPIED.size + DIGEST]
-        return page[:width], bool(COPIED.unpack_from(page, width)[0]), page[width + COPIED.size :]
+    def must_not_be_at(self, path: Path) -> None:
+        """Refuse the stream's own file, under whatever name."""
+        same = path == self.path
+        with suppress(OSError):
+            same = same or os.path.samestat(os.fstat(self._descriptor), os.stat(path))
+        if same:
+            raise refused(path, "it is the stream's own file. A copy goes to another place")
 
-    def _digest(self) -> bytes:
-        digest = hashlib.sha256()
-        for part in chunks(self.counters):
-            digest.update(part.data)
-        return digest.digest()
-
-    def _say(self, mark: bytes, digest: bytes = bytes(DIGEST)) -> None:
-        at = self._layout.status
-        said = status(mark, self.copied, digest)
-        self._map[at : at + len(said)] = said
-        self._mark = mark
-        self._map.flush()
-
-    def unseal(self) -> None:
-        """Say that the counters are about to change, before they do."""
-        if self._mark == SEALED:
-            self._say(OPEN)
-
-    def mark_copied(self) -> None:
-        """Note in the file that a copy is about to leave."""
-        self.copied = True
-        self._say(SEALED, self._digest())
-
-    def replace(self, terms: Terms, parts: Iterable[Counters], *, copied: bool) -> None:
-        """Put a new file in place of this one."""
-        write(self.path, terms, parts, copied=copied)
-        self._let_go()
-        self._open()
-
-    def flush(self) -> None:
-        """Write what was counted so far to the disk."""
-        self._map.flush()
-
-    def close(self, *, seal: bool = True) -> None:
-        """Seal the file and let go of it."""
-        if seal and self._mark != SEALED:
-            self._say(SEALED, self._digest())
-        self._let_go()
-
-    def _let_go(self) -> None:
-        self.counters = np.zeros(0, np.int64)
-        # Where a part of the counters is still held, the map goes when that does.
-        with suppress(BufferError):
-            self._map.close()
-        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+    def let_go(self) -> None:
+        """Overwrite the counters, and unlock the file."""
+        super().let_go()
         os.close(self._descriptor)

@@ -26,39 +26,50 @@ def summary(terms: Terms) -> str:
     )
 
 
-def text(terms: Terms, *, copied: bool) -> str:
+def text(terms: Terms) -> str:
     """All of it."""
-    mechanism = terms.mechanism
     epsilon = f"{float(terms.epsilon):.4g}"
     lines = [
         f"A stream {summary(terms)}.",
-        f"Noise on every counter: standard deviation {mechanism.sd(terms.n_noises):.3g} now.",
+        _of_noise(terms),
         "",
         "Promised",
-        f"- The state seen once, at any moment, unannounced: epsilon {epsilon} for each event.",
+        f"- Memory and disk seen once, at any moment, unannounced: epsilon {epsilon} for each "
+        "event.",
         _of_output(terms, epsilon),
-        "- Copies made by snapshot, and intrusions followed by reseal, are covered as well: each "
-        "adds one draw of noise.",
+        "- Every file that was ever written is covered as well, all of them together: copies made "
+        "by snapshot, backups of the state, older versions of it. Counting goes on over fresh "
+        "noise after each, and after reseal.",
         "- Merged streams keep the promise of each; their noise adds up.",
+        "- Whether events came is told by the counters alone, never by the number of draws, by "
+        "the length or by the times of a file.",
         "",
         "Not promised",
         f"- A person is not an event: with c events their epsilon is c times {epsilon}.",
-        "- The state seen at two moments without fresh noise in between: what was counted from "
-        "one to the other is exposed exactly. A backup of the file that you make yourself is "
-        "such a look; use snapshot.",
+        "- The memory of a process seen at two moments without fresh noise in between, or the "
+        "memory and then the next file that is written from it: what was counted from one to the "
+        "other is exposed exactly.",
         "- Numbers while counting goes on. There is one output, at the end.",
-        "- Events on their way in: pipes, logs, input buffers, swap, core dumps, and old blocks "
-        "of the disk under the file.",
+        "- Events on their way in: pipes, logs, input buffers, swap, core dumps; and how busy a "
+        "process was.",
     ]
-    if copied:
-        lines += ["", "A copy of this state has left. The next event adds one draw of noise."]
     return "\n".join(lines)
+
+
+def _of_noise(terms: Terms) -> str:
+    if terms.n_noises == 0:
+        return (
+            "Nobody has counted in it: noise is drawn before the first event, when somebody does."
+        )
+    return (
+        f"Noise on every counter: standard deviation {terms.mechanism.sd(terms.n_noises):.3g} now."
+    )
 
 
 def _of_output(terms: Terms, epsilon: str) -> str:
     if terms.is_finished and not terms.has_fresh_output:
         return (
             f"- The output alone: epsilon {epsilon} for each event. It was taken without fresh "
-            "noise: with a state that somebody saw, it exposes what was counted after."
+            "noise: with memory that somebody saw, it exposes what was counted after."
         )
-    return f"- That state and the output together: still epsilon {epsilon} for each event."
+    return f"- All that and the output together: still epsilon {epsilon} for each event."

@@ -1,30 +1,36 @@
-"""A stream: counters that hold noise before the first event, and may be seized at any moment."""
+"""A stream: counters that hold noise before the first event, and may be seized at any moment.
+
+Every call that may let a state be seen draws noise, always and at once: making and opening a stream
+[P1], its output [P2], ``snapshot``, ``flush`` and ``reseal`` [P3], ``merge`` [P4]. An event draws
+nothing, and changes the counters in memory and nothing else [P5]. So the number of draws, the
+files, their length and their times follow from these calls, and say nothing about events.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from headcount.errors import UsageError
 from headcount.privacy.exact import Number
+from headcount.releases.output import check_output
 from headcount.streams import promise
-from headcount.streams.file import CHUNK, Counters, chunks, is_copy_of, read_terms, refused, write
-from headcount.streams.hashing import Bytes, Hashes, Places, ValueHash
-from headcount.streams.places import InMemory, Mapped, Place
+from headcount.streams.arguments import checked
+from headcount.streams.copies import put_copy
+from headcount.streams.file import read_terms
+from headcount.streams.hashing import Bytes, Places, ValueHash, found_at, known_hashes
+from headcount.streams.places import Kept, Place
 from headcount.streams.terms import Terms, new_terms
 from headcount.streams.values import laid_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from headcount.streams.output import StreamOutput
 
 
@@ -35,8 +41,8 @@ class Stream:
     buckets:     instead: how many counters to hash all values into, for frequencies without names
     epsilon:     what is promised to one event
     neighbours:  ``"add-remove"`` one event, or ``"replace"`` one, when their number is public
-    path:        keep the counters in this file, which is the state itself; without it they are in
-                 memory alone
+    path:        keep the counters in this file as well: it is written by ``flush`` and ``close``,
+                 and never because an event came. Without it they are in memory alone
     hash_seed:   the public seed of another stream that this one is to be merged with
 
     >>> stream = Stream(groups=["yes", "no"], epsilon=1)
@@ -48,7 +54,7 @@ class Stream:
     def __init__(
         self,
         *,
-        groups: Sequence[str] | None = None,
+        groups: Sequence[object] | None = None,
         buckets: int | None = None,
         epsilon: Number,
         neighbours: str = "add-remove",
@@ -60,36 +66,48 @@ class Stream:
     @classmethod
     def like(cls, other: Stream | str | Path, *, path: str | Path | None = None) -> Stream:
         """A new stream, with noise and events of its own, that can be merged with ``other``."""
-        terms = other.terms if isinstance(other, Stream) else read_terms(Path(other))[0]
+        if isinstance(other, Stream):
+            terms = other.terms
+        else:
+            terms = read_terms(checked("load", path=other)["path"])
         stream = cls.__new__(cls)
         stream._begin(terms.like(), path)
         return stream
 
     @classmethod
     def load(cls, path: str | Path) -> Stream:
-        """Go on with a file. It is not read into memory: it stays the state, changed in place."""
+        """Go on with a file, in memory, over fresh noise; one process at a time."""
+        stream = cls.at_rest(path)
+        if not stream.terms.is_finished:
+            stream._is_at_rest = False
+            stream._place.draw()  # [P1] the file may have been seen
+        return stream
+
+    @classmethod
+    def at_rest(cls, path: str | Path) -> Stream:
+        """A file to copy, merge, reseal or finish, without counting: that needs no draw yet."""
+        place = Kept.open(checked("load", path=path)["path"])
         stream = cls.__new__(cls)
-        stream._use(Mapped(Path(path)))
+        try:
+            stream._use(place)
+        except BaseException:
+            place.let_go()
+            raise
+        stream._is_at_rest = True
         return stream
 
     def _begin(self, terms: Terms, path: str | Path | None) -> None:
-        noise = _first_noise(terms)
-        self._use(
-            InMemory(terms, noise) if path is None else Mapped.create(Path(path), terms, noise)
-        )
+        self._use(Place(terms) if path is None else new_file(terms, path))
+        self._place.draw()  # [P1] before the first event, on every counter
 
     def _use(self, place: Place) -> None:
         self._place = place
-        self._is_closed = False
+        self._is_at_rest = False
         self._process = os.getpid()
         self._turn = threading.RLock()
-        self._hash = ValueHash(self.terms.hash_seed)
-        self._known: pa.Array | None = None
-        if self.terms.groups is not None:
-            hashes = self._hash.of_texts(self.terms.groups)
-            if len(np.unique(hashes)) < len(hashes):
-                raise UsageError("Two groups share a hash, by a rare chance. Take another seed.")
-            self._known = _arrow(hashes)
+        self._hash = ValueHash(place.terms.hash_seed)
+        self._known = known_hashes(place.terms.hash_seed, place.terms.groups)
+        self._closing = weakref.finalize(self, _close, place, self._process)
 
     @property
     def terms(self) -> Terms:
@@ -123,14 +141,10 @@ class Stream:
         if self._known is None:
             at = (hashes % np.uint64(self.terms.n_counters)).view(np.int64)
         else:
-            found = pc.index_in(_arrow(hashes), value_set=self._known)
-            at = found.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
+            at = found_at(hashes, self._known)
         with self._turn:
             self._must_count()
-            if self._place.copied:
-                self.reseal()
-            self._place.unseal()
-            counters = self._place.counters
+            counters = self._place.counters  # [P5] nothing else is changed by an event
             if len(counters) <= 2 * len(at):
                 counters += np.bincount(at, minlength=len(counters))
             else:
@@ -142,45 +156,46 @@ class Stream:
     def snapshot(self, path: str | Path) -> Path:
         """Write a copy of the state, in one step, over the copy that was there before.
 
-        A copy at another place is an intrusion that was announced: the next event finds fresh
-        noise on every counter, so a copy and a later state cannot be subtracted.
+        A copy is an intrusion that was announced: counting goes on over fresh noise on every
+        counter, so a copy and a later state cannot be subtracted.
         """
-        target = Path(path)
+        target = checked("snapshot", path=path)["path"]
         with self._turn:
             self._must_be_open()
-            if target.exists() and not is_copy_of(self.terms, target):
-                raise refused(target, "it is there already, and is no copy of this stream")
-            self._place.mark_copied()
-            write(target, self.terms, chunks(self._place.counters), copied=True)
-        return target
+            self._place.must_not_be_at(target)
+            check_output(target, ())
+            put_copy(self._place, target)
+        return Path(path)
 
     def reseal(self) -> None:
         """Add fresh noise to every counter: after an intrusion that you know of."""
         with self._turn:
-            self._must_count()
-            self._place.replace(self.terms.resealed(), self._noised(), copied=False)
+            self._must_not_be_finished()
+            self._place.draw()  # [P3]
 
     def merge(self, *others: Stream | str | Path) -> None:
         """Add other streams of the same terms to this one; those given as objects are closed.
 
-        Their noise comes along. Their files may still be about, so the next event finds fresh
-        noise; finishing needs none for that.
+        Their noise comes along, and one more draw: their files may still be about. The sum is
+        written to this stream's file, if it has one.
         """
-        with self._turn, ExitStack() as opened:
-            self._must_count()
+        self._must_not_be_finished()
+        with ExitStack() as opened:
             parts = [
-                one if isinstance(one, Stream) else opened.enter_context(Stream.load(one))
+                one if isinstance(one, Stream) else opened.enter_context(Stream.at_rest(one))
                 for one in others
             ]
-            for part in parts:
-                part._must_count()
+            for stream in sorted({self, *parts}, key=id):
+                opened.enter_context(stream._turn)
+            for stream in (self, *parts):
+                stream._must_not_be_finished()
             terms = self.terms.merged([part.terms for part in parts])
+            sums = self._place.counters.copy()
             for part in parts:
-                # Whoever goes on counting in a part has a later state of what is in the sum.
-                part._place.mark_copied()
-            states = [self._place.counters, *(part._place.counters for part in parts)]
-            sums = (sum(some[1:], some[0]) for some in zip(*map(chunks, states), strict=True))
-            self._place.replace(terms, sums, copied=True)
+                sums += part._place.counters
+            self._place.take(terms, sums)
+            with self._place.fresh_after():  # [P4]
+                self._place.save()
             for part in parts:
                 part.close()
 
@@ -193,12 +208,14 @@ class Stream:
         """
         from headcount.streams.output import check_options
 
+        fresh_noise = checked("finish", fresh_noise=fresh_noise)["fresh_noise"]
         with self._turn:
-            self._must_count()
-            terms = self.terms.finished(fresh_noise)
-            check_options(terms, **options)
-            noisy = self._noised() if fresh_noise else chunks(self._place.counters.copy())
-            self._place.replace(terms, noisy, copied=False)
+            self._must_not_be_finished()
+            after = self.terms.drawn() if fresh_noise else self.terms
+            check_options(after, **options)
+            if fresh_noise:
+                self._place.draw()  # [P2]
+            self._place.save(self.terms.finished(fresh_noise))
         return self.output(**options)
 
     def output(self, **options: Any) -> StreamOutput:
@@ -217,18 +234,22 @@ class Stream:
 
     def describe(self) -> str:
         """What is promised for this stream, and what is not."""
-        return promise.text(self.terms, copied=self._place.copied)
+        return promise.text(self.terms)
 
     def flush(self) -> None:
-        """Write what was counted so far to the disk, when the state is a file."""
-        self._must_be_open()
-        self._place.flush()
+        """Write the state to its file, if it has one, and go on over fresh noise."""
+        with self._turn:
+            self._must_not_be_finished()
+            if isinstance(self._place, Kept):
+                with self._place.fresh_after():  # [P3]
+                    self._place.save()
 
     def close(self) -> None:
-        """Seal the file and let go of it; a stream in memory is gone."""
-        if not self._is_closed and self._process == os.getpid():
-            self._place.close()
-        self._is_closed = True
+        """Write the state to its file and let go of it; a stream in memory is gone."""
+        with self._turn:
+            if self._closing.alive and self._process == os.getpid() and self._place.is_ahead:
+                self._place.save()  # where this fails, the stream stays open
+            self._closing()
 
     def __enter__(self) -> Stream:
         return self
@@ -242,11 +263,8 @@ class Stream:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a stream is never copied: two copies of one noise can be subtracted")
 
-    def _noised(self) -> Iterator[Counters]:
-        return (self.terms.mechanism.draw(part) for part in chunks(self._place.counters))
-
     def _must_be_open(self) -> None:
-        if self._is_closed:
+        if not self._closing.alive:
             raise UsageError("This stream is closed. Go on with Stream.load(path) if it has one.")
         if self._process != os.getpid():
             raise UsageError(
@@ -254,7 +272,7 @@ class Stream:
                 "can be subtracted. Make or load streams after the fork. Nothing was changed."
             )
 
-    def _must_count(self) -> None:
+    def _must_not_be_finished(self) -> None:
         self._must_be_open()
         if self.terms.is_finished:
             raise UsageError(
@@ -262,14 +280,24 @@ class Stream:
                 "Count further events in a new stream. Nothing was changed."
             )
 
+    def _must_count(self) -> None:
+        self._must_not_be_finished()
+        if self._is_at_rest:
+            raise UsageError("This file was opened at rest. Count with Stream.load(path).")
 
-def _arrow(hashes: Hashes) -> pa.Array:
-    # pa.array looks for pandas first, and importing that takes longer than a million events.
-    return pa.Array.from_buffers(pa.uint64(), len(hashes), [None, pa.py_buffer(hashes)])
+
+def new_file(terms: Terms, path: str | Path) -> Kept:
+    """A file for a new stream: no events, and no noise until somebody opens it to count."""
+    where = checked("Stream", path=path)["path"]
+    known_hashes(terms.hash_seed, terms.groups)
+    return Kept.create(check_output(where, ()), terms)
 
 
-def _first_noise(terms: Terms) -> Iterator[Counters]:
-    """[P1] Noise for every counter, drawn before there is any event."""
-    for begin in range(0, terms.n_counters, CHUNK):
-        size = min(CHUNK, terms.n_counters - begin)
-        yield terms.mechanism.draw(np.zeros(size, np.int64))
+def _close(place: Place, process: int) -> None:
+    """End a stream, also one that nobody closed; a fork leaves the file to whom it belongs."""
+    if process == os.getpid():
+        try:
+            if place.is_ahead:
+                place.save()
+        finally:
+            place.let_go()

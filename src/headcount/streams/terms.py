@@ -11,19 +11,17 @@ from typing import Any
 
 from headcount.errors import UsageError
 from headcount.mechanisms.pan_private import PanPrivate, one_event
-from headcount.privacy.exact import Number, positive
 from headcount.privacy.neighbours import Neighbours
-
-MAX_COUNTERS = 1 << 32
-SEED_BYTES = 16
+from headcount.streams.arguments import SEED_BYTES, checked
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a stream; everything here may be published.
+    """The terms of a stream; everything here may be published, and no event has a say in it.
 
-    ``n_noises`` is how many draws each counter holds; ``parts`` names the streams that were merged
-    into this one, by the random name each got when it was made.
+    ``n_noises`` is how many draws each counter holds: it grows by one at each call that draws,
+    whether events came or not, and is 0 in a new file that nobody has counted in. ``parts`` names
+    the streams that were merged into this one, by the random name each got when it was made.
     """
 
     n_counters: int
@@ -32,7 +30,8 @@ class Terms:
     hash_seed: str
     parts: tuple[str, ...]
     groups: tuple[str, ...] | None = None
-    n_noises: int = 1
+    n_noises: int = 0
+    is_copy: bool = False
     is_finished: bool = False
     has_fresh_output: bool = False
 
@@ -41,19 +40,31 @@ class Terms:
         """The noise that the terms ask for."""
         return PanPrivate.calibrate(one_event(self.neighbours), self.epsilon)
 
-    def resealed(self) -> Terms:
+    def drawn(self) -> Terms:
         """The terms after one more draw."""
         return replace(self, n_noises=self.n_noises + 1)
 
     def finished(self, fresh_noise: bool) -> Terms:
-        """The terms of the output."""
-        drawn = self.resealed() if fresh_noise else self
-        return replace(drawn, is_finished=True, has_fresh_output=fresh_noise)
+        """The terms of the output, whose draw is in ``n_noises`` already."""
+        return replace(self, is_finished=True, has_fresh_output=fresh_noise)
+
+    def as_copy(self) -> Terms:
+        """The terms in the file of a copy."""
+        return replace(self, is_copy=True)
+
+    def as_state(self) -> Terms:
+        """The terms of whoever goes on with a file."""
+        return replace(self, is_copy=False)
 
     def like(self) -> Terms:
         """The terms of a new stream that can be merged with this one."""
-        return replace(
-            self, parts=(_new_name(),), n_noises=1, is_finished=False, has_fresh_output=False
+        return Terms(
+            n_counters=self.n_counters,
+            epsilon=self.epsilon,
+            neighbours=self.neighbours,
+            hash_seed=self.hash_seed,
+            parts=(_new_name(),),
+            groups=self.groups,
         )
 
     def merged(self, others: Sequence[Terms]) -> Terms:
@@ -84,60 +95,53 @@ class Terms:
 
     @classmethod
     def from_json(cls, text: bytes) -> Terms:
-        """Read a header back; fields this version does not know are an error."""
+        """Read a header back; what this version does not know or would not write is an error."""
         record: dict[str, Any] = json.loads(text)
-        groups = record.pop("groups")
-        return cls(
-            epsilon=Fraction(record.pop("epsilon")),
-            neighbours=Neighbours(record.pop("neighbours")),
-            parts=tuple(record.pop("parts")),
-            groups=None if groups is None else tuple(groups),
-            **record,
+        given = {name: record.pop(name) for name in ("groups", "epsilon", "neighbours", "parts")}
+        terms = new_terms(
+            groups=given["groups"],
+            buckets=record.pop("n_counters") if given["groups"] is None else None,
+            epsilon=given["epsilon"],
+            neighbours=given["neighbours"],
+            hash_seed=record.pop("hash_seed"),
         )
+        if given["groups"] is not None and record.pop("n_counters") != terms.n_counters:
+            raise ValueError
+        flags = [record[name] for name in ("is_copy", "is_finished", "has_fresh_output")]
+        n_noises, parts = record["n_noises"], given["parts"]
+        if type(n_noises) is not int or n_noises < 0 or not all(type(one) is bool for one in flags):
+            raise ValueError
+        if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
+            raise ValueError
+        return replace(terms, parts=tuple(parts), **record)
 
 
 def new_terms(
-    groups: Sequence[str] | None,
-    buckets: int | None,
-    epsilon: Number,
-    neighbours: str,
-    hash_seed: str | None,
+    groups: Any, buckets: Any, epsilon: Any, neighbours: Any, hash_seed: Any = None
 ) -> Terms:
     """Check what was asked for; draw the public hash seed unless one is given."""
-    if (groups is None) == (buckets is None):
-        raise UsageError("A stream takes either groups=[...] or buckets=100_000.")
-    if neighbours not in list(Neighbours):
-        raise UsageError(f"neighbours must be add-remove or replace, not {neighbours!r}.")
-    listed = None if groups is None else _listed(groups)
-    n_counters = buckets if listed is None else len(listed)
-    if not isinstance(n_counters, int) or not 1 <= n_counters <= MAX_COUNTERS:
-        raise UsageError(f"A stream has 1 to 2**32 counters, not {n_counters!r}.")
+    given = checked(
+        "Stream",
+        groups=groups,
+        buckets=buckets,
+        epsilon=epsilon,
+        neighbours=neighbours,
+        hash_seed=hash_seed,
+    )
+    listed, n_counters = given["groups"], given["buckets"]
+    if (listed is None) == (n_counters is None):
+        raise UsageError(
+            "A stream takes either groups or buckets. Write groups=['home', 'help'], or "
+            "buckets=100_000. Nothing was charged."
+        )
     return Terms(
-        n_counters=n_counters,
-        epsilon=positive(epsilon, "epsilon"),
-        neighbours=Neighbours(neighbours),
-        hash_seed=secrets.token_hex(SEED_BYTES) if hash_seed is None else _seed(hash_seed),
+        n_counters=n_counters if listed is None else len(listed),
+        epsilon=given["epsilon"],
+        neighbours=Neighbours(given["neighbours"]),
+        hash_seed=given["hash_seed"] or secrets.token_hex(SEED_BYTES),
         parts=(_new_name(),),
         groups=listed,
     )
-
-
-def _listed(groups: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(groups, str):
-        raise UsageError("groups must be a list of texts, not one text.")
-    listed = tuple(sorted(str(group) for group in groups))
-    if len(set(listed)) < len(listed):
-        raise UsageError("groups must not hold the same group twice.")
-    return listed
-
-
-def _seed(text: str) -> str:
-    try:
-        if len(bytes.fromhex(text)) == SEED_BYTES:
-            return text.lower()
-    except ValueError:
-        pass
-    raise UsageError(f"hash_seed must be {2 * SEED_BYTES} hexadecimal digits.")
 
 
 def _new_name() -> str:

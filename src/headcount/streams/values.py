@@ -15,15 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.errors import UsageError
+from headcount.streams.arguments import LARGEST
 from headcount.streams.hashing import PADDING, Bytes, Places
 
 WRONG = (
     "The values of a stream are texts, whole numbers, dates or yes and no: a list, or one column "
     "of Arrow, NumPy or pandas. Nothing was counted."
 )
-
-LARGEST = 1 << 256
-"""Python refuses to spell out numbers of thousands of digits; nobody counts by those."""
 
 
 def laid_out(values: Any) -> tuple[Bytes, Places, Places]:

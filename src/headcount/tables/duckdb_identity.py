@@ -4,54 +4,95 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from headcount.tables.duckdb_views import named_relations
+from headcount.tables.duckdb_views import DuckDBRelations, Relation, named_relations
 from headcount.tables.identity import FilePart, Identity
 from headcount.tables.public import private_leaves
 from headcount.tables.view_tables import base_tables
 
+FILED = ("duckdb", "sqlite")
+"""Kinds of databases that are one file."""
+
 
 def identity_of(connection: Any, expr: Any) -> Identity:
     """The tables of an expression, and those that its views read, in the files that hold them."""
-    files: list[FilePart] = []
+    tracing = _Tracing(connection)
     for leaf in private_leaves(expr):
-        name = (leaf.namespace.catalog or "", leaf.namespace.database or "", leaf.name)
-        files += _within(connection, name)
-    return Identity(files=tuple(dict.fromkeys(files)))
+        tracing.add(leaf.namespace.catalog or "", leaf.namespace.database or "", leaf.name)
+    if private_leaves(expr, "SQLQueryResult"):
+        tracing.untraced = "a query in SQL"
+    return Identity(
+        files=tuple(dict.fromkeys(tracing.files)),
+        rows=tuple(tracing.rows),
+        untraced=tracing.untraced,
+    )
 
 
-def _within(connection: Any, name: tuple[str, ...]) -> Iterator[FilePart]:
-    def texts_of(table: Any) -> list[str]:
-        return _texts(connection, (table.catalog, table.db, table.name))
+class _Tracing:
+    """From names to the files behind them, through all views."""
 
-    yield from _place(connection, name)
-    for text in _texts(connection, name):
-        for below in base_tables(text, "duckdb", texts_of):
-            if below[0]:
-                yield from _place(connection, below)
-            else:
-                yield from (FilePart(os.path.realpath(path)) for path in glob.glob(below[-1]))
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.files: list[FilePart] = []
+        self.rows: list[str] = []
+        self.untraced = ""
 
+    def add(self, catalog: str, schema: str, name: str) -> None:
+        """Take in a relation by its name, with all that it reads."""
+        found = named_relations(self._connection, name, schema, catalog)
+        if not found:
+            self.untraced = f"the name {name!r}, which no table has"
+        relations = DuckDBRelations(self._connection, trusted=True)
+        meant = relations.preferred(found, schema) if len(found) > 1 else found
+        self.rows += [self._place(each)[1] for each in meant]
+        # What a name could mean shares the budget, whichever of it is meant.
+        for each in found:
+            self._add(each)
 
-def _texts(connection: Any, name: tuple[str, ...]) -> list[str]:
-    """The texts of all views that a name could mean."""
-    catalog, schema, table = ("", "", *name)[-3:]
-    found = named_relations(connection, table, schema, catalog)
-    return [each.sql for each in found if each.is_view and each.sql]
+    def _add(self, relation: Relation) -> None:
+        file, _ = self._place(relation)
+        if file is not None:
+            self.files.append(file)
+        if not relation.is_view:
+            return
+        reads = base_tables(relation.sql, "duckdb", self._texts)
+        self.untraced = self.untraced or reads.untraced
+        for catalog, schema, name in reads.tables:
+            below = named_relations(self._connection, name, schema, catalog)
+            for each in below:
+                part, _ = self._place(each)
+                self.files += [part] if part is not None else []
+            if not below and name not in reads.own:
+                self._add_files(name)
+        for text in reads.files:
+            self._add_files(text)
 
+    def _texts(self, table: Any) -> list[str]:
+        """The texts of all views that a name could mean."""
+        found = named_relations(self._connection, table.name, table.db, table.catalog)
+        return [each.sql for each in found if each.is_view]
 
-def _place(connection: Any, name: tuple[str, ...]) -> Iterator[FilePart]:
-    """Where a table or view is; nothing for what is only in memory."""
-    catalog, schema, table = ("", "", *name)[-3:]
-    for kind in ("table", "view"):
-        rows = connection.con.execute(
-            f"select path, schema_name, {kind}_name from duckdb_{kind}s() join duckdb_databases() "  # noqa: S608
-            f"using (database_name) where lower({kind}_name) = lower(?) "
-            "and (? = '' or lower(schema_name) = lower(?)) "
-            "and (? = '' or lower(database_name) = lower(?)) and path is not null",
-            [table, schema, schema, catalog, catalog],
-        ).fetchall()
-        for path, found_schema, found in rows:
-            yield FilePart(os.path.realpath(path), f"#{found_schema}.{found}".lower())
+    def _add_files(self, text: str) -> None:
+        """The files that DuckDB finds by a text."""
+        path = os.path.expanduser(text.removeprefix("file://"))
+        found = glob.glob(path, recursive=True)
+        self.files += [FilePart(os.path.realpath(each)) for each in found]
+        if not found:
+            self.untraced = self.untraced or f"{Path(text).name!r}, which is no file here"
+
+    def _place(self, relation: Relation) -> tuple[FilePart | None, str]:
+        """The file that a relation is in, and a name for it; no file for what is in memory."""
+        kind, path = self._connection.con.execute(
+            "select type, path from duckdb_databases() where database_name = ?",
+            [relation.database],
+        ).fetchone() or ("duckdb", None)
+        part = f"#{relation.schema}.{relation.name}".lower()
+        if kind not in FILED:
+            self.untraced = self.untraced or f"a database of {kind}"
+            return None, f"{relation.database}{part}"
+        if path is None:
+            return None, f"memory{part}"
+        file = FilePart(os.path.realpath(path), part)
+        return file, file.key

@@ -33,7 +33,10 @@ MENDED_RULE = (
 
 
 def open_files(pattern: str, user: str, options: Options) -> Source:
-    """The files of a path or a pattern as one table."""
+    """The files of a path or a pattern as one table.
+
+    They are read where links lead to now. A link that leads elsewhere later is another source.
+    """
     paths = paths_of(pattern)
     endings = {_ending(path) for path in paths}
     if endings == {"parquet"}:
@@ -85,6 +88,15 @@ def _is_text(name: str) -> bool:
     return True
 
 
+def _followed(paths: Sequence[str]) -> list[str]:
+    """The files that links lead to; by the link itself only where its ending says how to read."""
+    real = [os.path.realpath(path) for path in paths]
+    return [
+        there if there.lower().endswith(".gz") == path.lower().endswith(".gz") else path
+        for path, there in zip(paths, real, strict=True)
+    ]
+
+
 def _ending(path: str) -> str:
     name = Path(path.lower())
     return "csv" if name.name.endswith((".csv", ".csv.gz")) else name.suffix.lstrip(".")
@@ -117,6 +129,8 @@ def registers(rows: object) -> Callable[[Any], None]:
 def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     csv = options.csv or Csv()
     folders = folder_columns(paths, pattern)
+    identity = of_files(paths, pattern, folders)
+    paths = _followed(paths)
     columns = csv_columns(paths, csv, pattern)
     check_names([*columns, *folders[0]], (), quoted(pattern))
     check_types(options.types, [*columns, *folders[0]], user)
@@ -135,13 +149,15 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
         typed(table, options.types, engine),
         pattern,
         rules=rules,
-        identity=of_files(paths, pattern),
+        identity=identity,
         lists_columns=csv.columns is not None,
     )
 
 
 def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     folders = folder_columns(paths, pattern)
+    identity = of_files(paths, pattern, folders)
+    paths = _followed(paths)
     countable, others = check_schemas(paths, pattern)
     check_names([*countable, *folders[0]], others, quoted(pattern))
     check_types(options.types, folders[0], user)
@@ -163,6 +179,6 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
         typed(table, options.types, engine),
         pattern,
         others=(*others, *more),
-        identity=of_files(paths, pattern),
+        identity=identity,
         rules=(MENDED_RULE, *([FOLDER_RULE] if folders[0] else []), *type_rules(options.types)),
     )

@@ -8,8 +8,10 @@ says of them. A copy of the rows is beyond that: copies must share an account by
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,16 +49,16 @@ class FilePart:
         """Whether a record that begins with our inode is of this file and not of an earlier one.
 
         File systems use the numbers of deleted files again. It is the same file if its old path
-        still leads here, or if that path is gone and the file has not been written since.
+        still leads here, or if the file has not been written since.
         """
         inode = self.inode
         if inode is None or not record.startswith(inode):
             return False
         mark, _, path = record.removeprefix(inode).partition(":")
-        try:
-            return os.path.samefile(path, self.path)
-        except OSError:
-            return mark == _mark(self.path)
+        with suppress(OSError):
+            if os.path.samefile(path, self.path):
+                return True
+        return mark == _mark(self.path)
 
 
 def _mark(path: str) -> str:
@@ -70,23 +72,30 @@ def _mark(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a source is to the ledger.
+    """What a source is to the ledger: whose budget it takes, and which rows it has.
 
-    names:   what servers say of their tables
-    files:   the files that are read
-    former:  how earlier versions named it; an account that covers this covers the rest
-    query:   what is made of the rows before they are counted, hashed
+    Two sources may have to share a budget and still be different rows: a partition and its family,
+    a view and its table, one file in two folders that say different things of it.
+
+    names:    what servers say of the tables that must share a budget
+    files:    the files that must
+    former:   how earlier versions named it; an account that covers this covers the rest
+    rows:     the relations or files that are read, each as often as it is
+    query:    what is made of the rows before they are counted, hashed
+    untraced: what stands between the source and its rows where nobody can look through it
     """
 
     names: tuple[str, ...] = ()
     files: tuple[FilePart, ...] = ()
     former: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     query: str = ""
+    untraced: str = ""
 
     @property
     def spelled(self) -> tuple[str, ...]:
-        """For a request: the same for every spelling of one source."""
-        return (*sorted({*self.names, *(file.key for file in self.files)}), self.query)
+        """For a request: the same for every spelling of the same rows, and for no others."""
+        return (*sorted(self.rows), self.query)
 
     @property
     def covers(self) -> tuple[str, ...]:
@@ -96,10 +105,15 @@ class Identity:
         return tuple(dict.fromkeys(keys))
 
 
-def of_files(paths: Iterable[str], pattern: str) -> Identity:
-    """The identity of files, each by itself."""
+def of_files(
+    paths: Sequence[str], pattern: str, folders: Sequence[Mapping[str, str | None]] = ()
+) -> Identity:
+    """The identity of files, each by itself, with what its folders say of it."""
     files = tuple(FilePart(os.path.realpath(path)) for path in paths)
-    return Identity(files=files, former=(str(Path(pattern).resolve()),))
+    said = folders or [{} for _ in paths]
+    rows = tuple(json.dumps([f.key, sorted(s.items())]) for f, s in zip(files, said, strict=True))
+    former = (str(Path(pattern).resolve()),)
+    return Identity(files=tuple(dict.fromkeys(files)), former=former, rows=rows)
 
 
 def hashed(query: str) -> str:

@@ -33,7 +33,12 @@ with recursive reads(oid) as (
         select i.inhrelid from pg_inherits i where i.inhparent = reads.oid
     ) r on true
 )
-select c.oid, n.nspname, c.relname
+select c.oid, n.nspname, c.relname, c.relkind = 'f' or exists (
+    select from pg_rewrite w join pg_depend d
+      on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+     and d.refclassid = 'pg_proc'::regclass
+    where w.ev_class = c.oid and d.refobjid >= 16384
+), c.oid = to_regclass(%s)
 from reads join pg_class c using (oid) join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p', 'f', 'v', 'm')
 """
@@ -42,14 +47,19 @@ where c.relkind in ('r', 'p', 'f', 'v', 'm')
 def identity_of(connection: Any, expr: Any) -> Identity:
     """The tables of an expression, with all that they read and belong to."""
     names: list[str] = []
+    rows: list[str] = []
+    untraced = "a query in SQL" if private_leaves(expr, "SQLQueryResult") else ""
     with connection.con.cursor() as cursor:
         cursor.execute(SERVER)
         server, database, called = cursor.fetchone()
         for leaf in private_leaves(expr):
             schema = leaf.namespace.database
             place = f"{quoted(schema)}.{quoted(leaf.name)}" if schema else quoted(leaf.name)
-            cursor.execute(FAMILY, [place])
-            for oid, within, name in cursor.fetchall():
+            cursor.execute(FAMILY, [place, place])
+            for oid, within, name, leads_elsewhere, is_read in cursor.fetchall():
                 names.append(f"postgres:{server}/{database}/{oid}")
                 names.append(f"postgres:{server}/{called}/{within}.{name}")
-    return Identity(names=tuple(dict.fromkeys(names)))
+                rows += [f"postgres:{server}/{database}/{oid}"] if is_read else []
+                if leads_elsewhere:
+                    untraced = untraced or f"{name!r}, a foreign table or a view with functions"
+    return Identity(names=tuple(dict.fromkeys(names)), rows=tuple(rows), untraced=untraced)

@@ -108,6 +108,8 @@ def _from_postgres(address: Address) -> Source:
 
 def _of_address(engine: Engine, table: Any, address: Address, others: tuple[str, ...]) -> Source:
     identity = replace(engine.identity(table), query="", former=(str(address),))
+    if not identity.covers:
+        raise UsageError(f"There is no stored table at {address}. {NOTHING}")
     return Source(engine, table, str(address), others, is_view=True, identity=identity)
 
 

@@ -81,7 +81,8 @@ class SparkEngine:
         except Exception:
             return Identity()
         there = tuple(FilePart(os.path.realpath(path)) for path in files)
-        return Identity(files=tuple(dict.fromkeys(there)), query=hashed(plan))
+        rows = tuple(file.key for file in there)
+        return Identity(files=tuple(dict.fromkeys(there)), rows=rows, query=hashed(plan))
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:
         """Refuse what mixes users, in the expression and in how its tables were made."""

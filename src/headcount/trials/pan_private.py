@@ -1,7 +1,6 @@
-"""Trial of pan-private counters: whoever seizes a stream at one moment, and reads its output.
+"""Trial of pan-private counters: whoever seizes a stream, its files and memory, and its output.
 
-A stream has many pairs of counters, ``a`` and ``b``, and each pair is one run: what is true of one
-event in one pair is tried in thousands of them at once.
+The lives that are tried are in ``pan_private_lives``, the mutants in ``pan_private_mutants``.
 """
 
 from __future__ import annotations
@@ -10,18 +9,13 @@ import secrets
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from headcount.audit.binomial import lower
-from headcount.audit.blackbox import ALPHA, audit_epsilon
+from headcount.audit.blackbox import ALPHA
 from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import Script, Words, read_words
 from headcount.audit.law import Law
@@ -31,126 +25,20 @@ from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.exact import exact
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.stream import Stream
-from headcount.trials.pan_private_mutants import (
-    copies_share_noise,
-    merge_forgets,
-    no_first_noise,
-    no_output_noise,
-    noise_of_add_remove,
-    noise_when_touched,
-    seized,
-)
+from headcount.trials import pan_private_lives as lives
+from headcount.trials import pan_private_mutants as mutants
+from headcount.trials.pan_private_lives import WAYS, Integers, Way, read_counters, sampled
+from headcount.trials.pan_private_mutants import seized
 from headcount.trials.seam import swapped
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 Change = Callable[[], AbstractContextManager[None]]
+Check = Callable[[], Sequence[Finding]]
 
 LEAST = 1e-9
 FIXED_WORD = 0x9E3779B97F4A7C15
 N_PARTS = 5
 CONFIDENCE = 0.95
-NEAR = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """The events of one pair: those of others, the victim's before the intrusion, and after it.
-
-    Each is a string of counters: "ab" is one event in either. Those of others come twice, once on
-    each side of the intrusion.
-    """
-
-    name: str
-    others: str = "ab"
-    early: str = ""
-    late: str = ""
-
-
-ADDED = (
-    (Life("an event before", early="a"), Life("no event")),
-    (Life("an event after", late="a"), Life("no event")),
-    (Life("the first event of all", others="", early="a"), Life("no event", others="")),
-)
-REPLACED = (
-    (Life("a before", early="a"), Life("b before", early="b")),
-    (Life("a after", late="a"), Life("b after", late="b")),
-    (Life("a before", early="a"), Life("b after", late="b")),
-)
-
-
-def sides(neighbours: Neighbours) -> list[tuple[Life, Life]]:
-    """The neighbouring streams of events."""
-    return list(REPLACED if neighbours is Neighbours.REPLACE else ADDED)
-
-
-@lru_cache(maxsize=16)
-def names(n: int) -> tuple[str, ...]:
-    """The groups of ``n`` pairs, all of ``a`` first."""
-    return tuple(f"{letter}{i:07d}" for letter in "ab" for i in range(n))
-
-
-@lru_cache(maxsize=16)
-def values(letters: str, n: int) -> pa.Array:
-    """The events of every pair."""
-    return pa.array([f"{letter}{i:07d}" for letter in letters for i in range(n)], pa.string())
-
-
-def lived(
-    life: Life, n: int, epsilon: float, neighbours: Neighbours, folder: Path | None = None
-) -> tuple[Integers, Integers, Integers]:
-    """What is seen of a life: a copy at the moment, the state at it or soon after, the output."""
-    with Stream(groups=names(n), epsilon=epsilon, neighbours=neighbours) as stream:
-        stream.update(values(life.others + life.early, n))
-        seen = copy = seized(stream)
-        if folder is None:
-            stream.update(values(life.others + life.late, n))
-        else:
-            left = stream.snapshot(folder / "copy.hcs")
-            copy = read_state(left, 2 * n)
-            left.unlink()
-            stream.update(values(life.others + life.late, n))
-            seen = seized(stream)
-            stream.update(values(life.others, n))
-        output = stream.finish().to_arrow().column("count").to_numpy()
-    return copy, seen, output
-
-
-def read_state(path: Path, n_counters: int) -> Integers:
-    """The counters of a file, as whoever holds it reads them."""
-    return np.frombuffer(path.read_bytes()[-8 * n_counters :], "<i8").astype(np.int64)
-
-
-def features(seen: Sequence[Integers]) -> Integers:
-    """One row a pair: every view of either counter, their differences, and the near ones jointly.
-
-    Steps from one view to the next hold what was counted in between.
-    """
-    steps = [seen[0], *(late - early for early, late in pairwise(seen))]
-    columns = []
-    for view in (*seen, *steps[1:]):
-        a, b = np.split(view, 2)
-        columns += [a, a - b]
-    code = np.zeros(len(columns[0]), np.int64)
-    for step in steps:
-        for part in np.split(step, 2):
-            code = code * (2 * NEAR + 1) + np.clip(part, -NEAR + 1, NEAR + 1)
-    return np.stack([*columns, code], axis=1)
-
-
-def _sampled(n: int, epsilon: float, neighbours: Neighbours, folder: Path | None) -> list[Finding]:
-    findings = []
-    for one, other in sides(neighbours):
-        rows = [
-            features(lived(life, n, epsilon, neighbours, folder)[folder is None :])
-            for life in (one, other)
-        ]
-        copied = "copy, state and output" if folder else "state and output"
-        subject = f"epsilon {epsilon}, {neighbours}, {copied}, {one.name} or {other.name}"
-        findings.append(
-            audit_epsilon(rows[0], rows[1], epsilon=epsilon, delta=0.0, subject=subject)
-        )
-    return findings
 
 
 class Following:
@@ -169,7 +57,7 @@ class Following:
 
 
 def state_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
-    """The exact law of one counter in the file of a stream that counts, from 64-bit words."""
+    """The exact law of one counter in the file that a stream leaves, from 64-bit words."""
 
     def run(script: Script, n: int) -> Integers:
         groups = [f"{i:07d}" for i in range(n)]
@@ -177,9 +65,8 @@ def state_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
             path = Path(folder) / "state.hcs"
             stream = Stream(groups=groups, epsilon=epsilon, neighbours=neighbours, path=path)
             stream.update(groups * n_events)
-            dump = read_state(path, n)
             stream.close()
-        return dump
+            return read_counters(path, n)
 
     return read_words(run, _edges(epsilon, neighbours))
 
@@ -199,6 +86,24 @@ def step_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
     return read_words(run, _edges(epsilon, neighbours))
 
 
+def opened_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
+    """The exact law of memory less file, for events that came after the file was opened."""
+
+    def run(script: Script, n: int) -> Integers:
+        groups = [f"{i:07d}" for i in range(n)]
+        following = Following(n, script)
+        with tempfile.TemporaryDirectory() as folder, swapped(draw, "SYSTEM", following):
+            path = Path(folder) / "state.hcs"
+            Stream(groups=groups, epsilon=epsilon, neighbours=neighbours, path=path).close()
+            stream = Stream.load(path)
+            stream.update(groups * n_events)
+            step = seized(stream) - read_counters(path, n)
+            stream.close()
+        return step
+
+    return read_words(run, _edges(epsilon, neighbours))
+
+
 def _edges(epsilon: float, neighbours: Neighbours) -> Words:
     """Where a draw of the noise that the terms ask for may change its mind."""
     scale = Fraction(1 if neighbours is Neighbours.ADD_REMOVE else 2) / exact(epsilon)
@@ -206,22 +111,30 @@ def _edges(epsilon: float, neighbours: Neighbours) -> Words:
     return np.concatenate(every)
 
 
+LAWS = {
+    "dump of the file": state_law,
+    "output less state": step_law,
+    "memory less file": opened_law,
+}
+
+
 def _exact(epsilon: float, neighbours: Neighbours) -> list[Finding]:
     found = []
     moment = secrets.randbelow(6)
-    for law_of in (state_law, step_law):
+    for law_of in LAWS.values():
         laws = [law_of(epsilon, neighbours, moment + victim) for victim in (0, 1)]
         found.append(pure_epsilon(laws[0], laws[1], LEAST).low)
-    # Draws are independent, so the losses of two counters, or of state and step, add up.
+    # Draws are independent, so the losses of two counters, or of a state and a step, add up.
     times = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     subject = f"epsilon {epsilon}, {neighbours}"
     findings = [
         Finding(Tier.EXACT, f"{subject}, {what}", "epsilon", epsilon, times * one)
-        for what, one in zip(("dump of the file", "output less state"), found, strict=True)
+        for what, one in zip(LAWS, found, strict=True)
     ]
     if times == 2:
         crossing = f"{subject}, from before the intrusion to after"
-        findings.append(Finding(Tier.EXACT, crossing, "epsilon", epsilon, sum(found)))
+        worst = found[0] + max(found[1:])
+        findings.append(Finding(Tier.EXACT, crossing, "epsilon", epsilon, worst))
     return findings
 
 
@@ -243,61 +156,86 @@ def _merged(n: int, epsilon: float) -> Finding:
 
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
     findings: list[Finding] = []
-    n = 10_000
-    with tempfile.TemporaryDirectory() as folder:
-        for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
-            findings.append(_merged(n, epsilon))
-            for neighbours in Neighbours:
-                findings += _sampled(n, epsilon, neighbours, None)
-                findings += _sampled(n, epsilon, neighbours, Path(folder))
-                findings += _exact(epsilon, neighbours)
+    n = 6_000
+    for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
+        findings.append(_merged(n, epsilon))
+        for neighbours in Neighbours:
+            findings += sampled(n, epsilon, neighbours, WAYS)
+            findings += _exact(epsilon, neighbours)
     return findings
 
 
-def _only(
-    change: Change, *checks: Callable[[Path], Sequence[Finding]]
-) -> Callable[[Effort], Sequence[Finding]]:
+def _only(change: Change, *checks: Check) -> Callable[[Effort], Sequence[Finding]]:
     """A mutant under the checks that are about it."""
 
     def examined(_effort: Effort) -> Sequence[Finding]:
-        with change(), tempfile.TemporaryDirectory() as folder:
-            return [finding for check in checks for finding in check(Path(folder))]
+        with change():
+            return [finding for check in checks for finding in check()]
 
     return examined
 
 
-def _seized(_folder: Path) -> Sequence[Finding]:
-    return _sampled(4_000, 1.0, Neighbours.ADD_REMOVE, None)
+def _lived(*ways: Way) -> Check:
+    return lambda: sampled(4_000, 1.0, Neighbours.ADD_REMOVE, ways)
 
 
-def _copied(folder: Path) -> Sequence[Finding]:
-    return _sampled(4_000, 1.0, Neighbours.ADD_REMOVE, folder)
-
-
-def _read(_folder: Path) -> Sequence[Finding]:
+def _read() -> Sequence[Finding]:
     return _exact(1.0, Neighbours.ADD_REMOVE)
 
 
-def _replaced(_folder: Path) -> Sequence[Finding]:
+def _replaced() -> Sequence[Finding]:
     return [
-        *_sampled(10_000, 1.0, Neighbours.REPLACE, None),
+        *sampled(10_000, 1.0, Neighbours.REPLACE, [lives.memory_alone]),
         *_exact(1.0, Neighbours.REPLACE),
     ]
 
 
-def _added_up(_folder: Path) -> Sequence[Finding]:
+def _added_up() -> Sequence[Finding]:
     return [_merged(4_000, 1.0)]
+
+
+def _waiting(way: Way) -> Case:
+    after = way.__name__.replace("_", " ")
+    return Case(
+        f"noise that waits for an event after {after}",
+        _only(mutants.noise_waits_for_an_event, _lived(way)),
+    )
 
 
 TRIAL = Trial(
     "pan_private",
     (
         Case("as shipped", _as_shipped, is_mutant=False),
-        Case("state without first noise", _only(no_first_noise, _seized, _read)),
-        Case("output without noise of its own", _only(no_output_noise, _seized, _read)),
-        Case("noise on touched counters alone", _only(noise_when_touched, _seized)),
-        Case("a copy that shares its noise with the state", _only(copies_share_noise, _copied)),
-        Case("merge that forgets the noise of parts", _only(merge_forgets, _added_up)),
-        Case("noise of add/remove for replacement", _only(noise_of_add_remove, _replaced)),
+        Case(
+            "state without first noise",
+            _only(mutants.no_first_noise, _lived(lives.memory_alone), _read),
+        ),
+        Case(
+            "output without noise of its own",
+            _only(mutants.no_output_noise, _lived(lives.memory_alone), _read),
+        ),
+        Case(
+            "noise on touched counters alone",
+            _only(mutants.noise_when_touched, _lived(lives.memory_alone)),
+        ),
+        Case(
+            "a copy that shares its noise with the state",
+            _only(mutants.seen_states_share_noise, _lived(lives.a_snapshot)),
+        ),
+        Case(
+            "a file that shares its noise with the memory",
+            _only(mutants.seen_states_share_noise, _lived(lives.a_checkpoint)),
+        ),
+        Case(
+            "an opening without noise of its own",
+            _only(mutants.opened_without_noise, _lived(lives.an_opening), _read),
+        ),
+        *map(_waiting, WAYS[1:]),
+        Case(
+            "events that touch the file",
+            _only(mutants.events_touch_the_file, _lived(lives.a_checkpoint)),
+        ),
+        Case("merge that forgets the noise of parts", _only(mutants.merge_forgets, _added_up)),
+        Case("noise of add/remove for replacement", _only(mutants.noise_of_add_remove, _replaced)),
     ),
 )

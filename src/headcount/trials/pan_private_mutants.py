@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from headcount.mechanisms.pan_private import one_event
 from headcount.privacy.neighbours import Neighbours
-from headcount.streams import stream as streams
 from headcount.streams import terms
 from headcount.streams.file import Counters
-from headcount.streams.places import InMemory
-from headcount.streams.stream import Stream
+from headcount.streams.places import Kept, Place
+from headcount.streams.stream import Stream, new_file
 from headcount.trials.seam import swapped
 
 
@@ -27,7 +28,12 @@ def seized(stream: Stream) -> Counters:
 @contextmanager
 def no_first_noise() -> Iterator[None]:
     """Counters that begin at zero; noise comes with the output."""
-    with swapped(streams, "_first_noise", lambda asked: iter([np.zeros(asked.n_counters, int)])):
+
+    def bare(self: Stream, asked: terms.Terms, path: Any) -> None:
+        self._use(Place(asked) if path is None else new_file(asked, path))
+        self._place.is_ahead = True
+
+    with swapped(Stream, "_begin", bare):
         yield
 
 
@@ -60,9 +66,67 @@ def noise_when_touched() -> Iterator[None]:
 
 
 @contextmanager
-def copies_share_noise() -> Iterator[None]:
-    """A copy leaves, and counting goes on over the same noise."""
-    with swapped(InMemory, "mark_copied", lambda _self: None):
+def seen_states_share_noise() -> Iterator[None]:
+    """A copy or a file is written, and counting goes on over the same noise."""
+    with swapped(Place, "fresh_after", lambda _self: nullcontext()):
+        yield
+
+
+@contextmanager
+def opened_without_noise() -> Iterator[None]:
+    """A file is opened, and counting goes on over the noise that is in it."""
+    with swapped(Stream, "load", staticmethod(_opened)):
+        yield
+
+
+def _opened(path: Path) -> Stream:
+    stream = Stream.at_rest(path)
+    stream._is_at_rest = False
+    return stream
+
+
+@contextmanager
+def noise_waits_for_an_event() -> Iterator[None]:
+    """A state is seen, and the noise that has to follow comes with the next event, if any."""
+    add = Stream.add_laid_out
+    waiting: set[int] = set()
+
+    @contextmanager
+    def later(self: Place) -> Iterator[None]:
+        yield
+        waiting.add(id(self))
+
+    def opened(path: Path) -> Stream:
+        stream = _opened(path)
+        waiting.add(id(stream._place))
+        stream._place.is_ahead = True
+        return stream
+
+    def first(self: Stream, *laid_out: Any) -> None:
+        if id(self._place) in waiting:
+            waiting.discard(id(self._place))
+            self._place.draw()
+        add(self, *laid_out)
+
+    with (
+        swapped(Place, "fresh_after", later),
+        swapped(Stream, "load", staticmethod(opened)),
+        swapped(Stream, "add_laid_out", first),
+    ):
+        yield
+
+
+@contextmanager
+def events_touch_the_file() -> Iterator[None]:
+    """An event leaves the file as it is, but for its time."""
+    add = Stream.add_laid_out
+
+    def touching(self: Stream, *laid_out: Any) -> None:
+        add(self, *laid_out)
+        if isinstance(self._place, Kept):
+            os.utime(self._place.path)
+
+    with swapped(Stream, "add_laid_out", touching):
         yield
 
 

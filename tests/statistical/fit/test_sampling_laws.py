@@ -7,10 +7,11 @@ import random
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from headcount.accounting.sampling_composed import Losses, composed_delta, one_sample
 from headcount.accounting.sampling_profile import sup_up
+from headcount.accounting.sampling_zcdp import rho_of
 from headcount.privacy.neighbours import Neighbours
 
 ADD_REMOVE = Neighbours.ADD_REMOVE
@@ -83,3 +84,65 @@ def thinned(pair: Losses) -> tuple[np.ndarray, np.ndarray]:
     """Every fortieth mass, so that triples can be listed."""
     keep = np.arange(len(pair.p)) % 40 == 0
     return np.where(keep, pair.p, 0), np.where(keep, pair.q, 0)
+
+
+@pytest.mark.parametrize("n", [180, 365])
+def test_copies_of_which_nothing_finite_is_left(n: int) -> None:
+    """At a large rate every output of so many copies tells the sides apart: delta is 1."""
+    pair = one_sample(0.95, 2, Neighbours.REPLACE, 4.0)
+    assert pair.times(n).delta(4.0) == pytest.approx(1)
+    gone = Losses(0.1, 0, np.array([1e-30]), np.array([1e-30]), 1.0, 1.0)
+    both = gone.plus(gone)
+    assert (both.p_infinite, both.q_infinite) == (1.0, 1.0)
+    assert math.isinf(rho_of(both, 1e-6))
+
+
+def test_crumbs_never_lower_a_delta() -> None:
+    chooser = random.Random(4)
+    for _ in range(30):
+        threshold, reach = chooser.randint(2, 12), chooser.uniform(0.1, 3)
+        rate = chooser.uniform(0.1, 0.9) * -math.expm1(-reach)
+        pair, n = one_sample(rate, threshold, ADD_REMOVE, reach), chooser.randint(2, 9)
+        exact, cut = pair.times(n), pair.times(n, 1e-9)
+        assert len(cut.p) < len(exact.p)
+        for epsilon in (0.3 * reach, reach, 2 * reach):
+            assert exact.delta(epsilon) * (1 - 1e-9) <= cut.delta(epsilon)
+            assert cut.delta(epsilon) <= exact.delta(epsilon) + 1e-9 * 4 * n
+
+
+def test_no_order_is_above_the_certified_rho() -> None:
+    """Divergences of the capped pair at 1,000 orders, beside the bound by chords between few."""
+    chooser = random.Random(9)
+    orders = 1 + np.geomspace(1e-3, 1e4, 1_000)
+    for _ in range(25):
+        threshold, reach = chooser.randint(2, 20), math.exp(chooser.uniform(-4, 2))
+        rate = chooser.uniform(0.1, 0.9) * -math.expm1(-reach)
+        pair = one_sample(rate, threshold, chooser.choice(list(Neighbours)), reach)
+        pair = pair.times(chooser.randint(1, 8))
+        delta = max(1e-3, 2 * pair.p_infinite, 2 * pair.q_infinite)
+        if delta >= 0.5:
+            continue
+        found, dense = rho_of(pair, delta), max(capped(pair, delta, orders))
+        assert dense <= found <= dense * 1.006 + 1e-10
+
+
+def capped(pair: Losses, delta: float, orders: np.ndarray) -> list[float]:
+    """The largest divergence over order of both directions, after a cut by bisection."""
+    caps = []
+    for one in (pair, pair.swapped):
+        low, high = 0.0, 100.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (low, middle) if one._over(middle) <= delta else (middle, high)
+        caps.append(high)
+    losses = pair.losses
+    p = np.minimum(pair.p, np.exp(caps[0]) * pair.q)
+    q = np.minimum(pair.q, np.exp(caps[1]) * pair.p)
+    p, q, seen = p / p.sum(), q / q.sum(), (p > 0) & (q > 0)
+    assert len(losses) == len(p)
+    logs = np.log(p[seen]), np.log(q[seen])
+    found = []
+    for left, right in (logs, logs[::-1]):
+        values = special.logsumexp(orders[:, None] * left + (1 - orders[:, None]) * right, axis=1)
+        found.append(float((values / (orders * (orders - 1))).max()))
+    return found

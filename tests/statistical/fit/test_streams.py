@@ -40,10 +40,10 @@ def merged(parts: int) -> tuple[Stream, npt.NDArray[np.int64]]:
     for _ in range(parts):
         counted.update(VALUES)
     whole.update(VALUES)
-    for _ in range(parts - 1):
-        part = Stream.like(whole)
+    others = [Stream.like(whole) for _ in range(parts - 1)]
+    for part in others:
         part.update(VALUES)
-        whole.merge(part)
+    whole.merge(*others)
     true_counts = np.array(counted._place.counters)
     return whole, true_counts
 
@@ -51,18 +51,19 @@ def merged(parts: int) -> tuple[Stream, npt.NDArray[np.int64]]:
 def test_a_hundred_merged_streams_are_one_stream_in_law(fit_p_value: Any) -> None:
     whole, true_counts = merged(PARTS)
     noise = whole._place.counters - true_counts
-    assert whole.n_noises == PARTS
-    scale = float(np.sqrt(PARTS))
-    law = laplace_sum_cdf(1.0, PARTS)
+    draws = PARTS + 1
+    assert whole.n_noises == draws, "those of all parts, and one for the merge"
+    scale = float(np.sqrt(draws))
+    law = laplace_sum_cdf(1.0, draws)
     assert fit_p_value(noise, law, scale) > PASS
-    for wrong in (PARTS - 15, PARTS + 15):
+    for wrong in (draws - 15, draws + 15):
         assert fit_p_value(noise, laplace_sum_cdf(1.0, wrong), scale) < PASS
 
     # One stream that was given a hundred draws, and all events itself.
     one = Stream(buckets=BUCKETS, epsilon=1)
-    for _ in range(PARTS - 1):
+    for _ in range(draws - 1):
         one.reseal()
-    assert one.n_noises == PARTS
+    assert one.n_noises == draws
     assert fit_p_value(one._place.counters, law, scale) > PASS
     assert stats.ks_2samp(noise, one._place.counters).pvalue > PASS
 

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import math
 import os
+import random
 from collections.abc import Iterable
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
+import numpy as np
 import pytest
 
-from headcount.accounting.sampling_composed import SIZES, STEPS, TOP, composed_delta
+from headcount.accounting.sampling_composed import STEPS, TOP, composed_delta
+from headcount.accounting.sampling_profile import sup_profile
 from headcount.privacy.neighbours import Neighbours
 
 BITS = 256
+SIZES = 3
+"""Sizes up to this many times threshold over rate are taken one by one, and the rest as one larger
+cost. At large deltas that one counts, and has to be further off."""
+
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ROWS = [
     (1.0, 2, 20, "0.2338", ADD_REMOVE),
@@ -120,14 +127,14 @@ def over(law: list[int], first: int, step: Decimal, n: int, infinite: Decimal, a
 
 
 def digits(
-    rate: Fraction, threshold: int, epsilon: float, neighbours: Neighbours, n: int
+    rate: Fraction, threshold: int, epsilon: float, neighbours: Neighbours, n: int, sizes: int
 ) -> Decimal:
     getcontext().prec = 75
     p = Decimal(rate.numerator) / rate.denominator
     step = Decimal(repr(epsilon)) / STEPS
     first = math.floor((1 - p).ln() / step) - 1
     powers = [(step * i).exp() for i in range(first, TOP * STEPS + 1)]
-    worst = profile(p, threshold, powers, math.ceil(SIZES * threshold / p) + 1)
+    worst = profile(p, threshold, powers, math.ceil(sizes * threshold / p) + 1)
     deltas = [1 - a + a * d if a < 1 else d for a, d in zip(powers, worst, strict=True)]
     right, infinite = hull(powers, deltas)
     left = raised(a * mass for a, mass in zip(powers, right, strict=True))
@@ -146,7 +153,36 @@ def digits(
 def test_composed_rows(
     epsilon: float, n: int, threshold: int, rate: str, neighbours: Neighbours
 ) -> None:
-    exact = digits(Fraction(rate), threshold, epsilon, neighbours, n)
+    exact = digits(Fraction(rate), threshold, epsilon, neighbours, n, SIZES)
     assert exact <= Decimal("1e-8")
     found = Decimal(composed_delta(float(Fraction(rate)), threshold, epsilon, neighbours, n))
     assert exact <= found <= exact * (1 + Decimal("1e-5"))
+
+
+def test_the_worst_size_at_random_small_parameters() -> None:
+    """The formula for the worst size, in doubles, beside all sizes one by one at 75 digits."""
+    getcontext().prec = 75
+    chooser = random.Random(11)
+    for _ in range(40 if os.environ.get("HEADCOUNT_LONG") == "1" else 12):
+        threshold, rate = chooser.randint(2, 9), chooser.uniform(0.05, 0.6)
+        lowest = 0.7 * math.log1p(-rate)
+        epsilons = [chooser.uniform(lowest, 0) for _ in range(5)]
+        epsilons += [0.0, *(chooser.uniform(0, 4) for _ in range(5))]
+        powers = [Decimal(epsilon).exp() for epsilon in epsilons]
+        p = Decimal(rate)
+        largest = max(1 / (1 - (1 - p) / power) for power in powers)
+        exact = profile(p, threshold, powers, math.ceil(threshold * largest) + 3)
+        found = sup_profile(rate, threshold, np.array(epsilons))
+        for ours, true in zip(found, exact, strict=True):
+            assert abs(Decimal(float(ours)) / true - 1) < Decimal("1e-12")
+
+
+def test_random_rows_are_above_the_digits_and_close() -> None:
+    chooser = random.Random(12)
+    for _ in range(12 if os.environ.get("HEADCOUNT_LONG") == "1" else 3):
+        threshold, n = chooser.randint(3, 7), chooser.randint(1, 6)
+        epsilon, rate = chooser.uniform(0.3, 2), Fraction(chooser.randint(20, 50), 100)
+        neighbours = chooser.choice([ADD_REMOVE, REPLACE])
+        exact = digits(rate, threshold, epsilon, neighbours, n, 12)
+        found = Decimal(composed_delta(float(rate), threshold, epsilon, neighbours, n))
+        assert exact <= found <= exact * (1 + Decimal("1e-5"))

@@ -1,0 +1,126 @@
+"""What a charge costs: the database works it out from the event as the accountant does, exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headcount.accounting.compose import cost, cost_in_account
+from headcount.errors import HeadcountError
+from headcount.ledger.account import units_up
+from headcount.privacy.budget import Budget
+from headcount.privacy.event import (
+    Composed,
+    Event,
+    Filtered,
+    GaussianNoise,
+    GaussianThreshold,
+    LaplaceNoise,
+    LaplaceThreshold,
+    SampleThreshold,
+    Selection,
+    to_record,
+)
+from headcount.privacy.neighbours import Neighbours
+
+pytestmark = pytest.mark.postgres
+
+MOST = Budget(rho=8_000_000, delta="0.9")
+# Of every size: those of real plans, whole numbers, none at all, and what no float could hold.
+numbers = st.one_of(
+    st.fractions(min_value=0, max_value=1000, max_denominator=10**12),
+    st.integers(0, 10**7).map(Fraction),
+    st.builds(Fraction, st.integers(0, 10**300), st.integers(1, 10**300)),
+)
+deltas = st.one_of(
+    st.just(Fraction(0)),
+    st.builds(Fraction, st.integers(1, 10**9), st.integers(10**15, 10**40)),
+    st.fractions(min_value=0, max_value=2, max_denominator=10**6),
+)
+samples = st.builds(
+    SampleThreshold,
+    st.builds(Fraction, st.integers(1, 1 << 20), st.just(1 << 24)),
+    st.integers(1, 2000).map(Fraction),
+    st.integers(1, 1000).map(Fraction),
+    numbers.filter(bool),
+    deltas.filter(bool),
+)
+single = st.one_of(
+    st.builds(GaussianNoise, numbers, numbers),
+    st.builds(LaplaceNoise, numbers, numbers),
+    st.builds(Selection, numbers),
+    st.builds(GaussianThreshold, numbers, numbers, deltas),
+    st.builds(LaplaceThreshold, numbers, numbers, deltas),
+    st.builds(Filtered, numbers, deltas),
+    samples,
+)
+events: st.SearchStrategy[Event] = st.recursive(
+    single, lambda parts: st.builds(Composed, st.lists(parts, max_size=4).map(tuple)), max_leaves=8
+)
+CALL = (
+    "SELECT status, number FROM ledger_charge(%s, 'key', '', 'digest', 'verb', '{}', %s, %s, "
+    "ARRAY[]::text[], 0, '')"
+)
+
+
+def expected(event: Event, stated: Neighbours, account: Neighbours) -> tuple[int, int] | None:
+    """What the accountant asks for; nothing where it refuses."""
+    try:
+        return units_up(cost_in_account(cost(event), stated, account))
+    except (HeadcountError, ZeroDivisionError):
+        return None
+
+
+def charged(connection: Any, event: Event, stated: Neighbours, account: Neighbours) -> Any:
+    """What the database takes, or how it refuses; and all as it was before."""
+    record = json.dumps(to_record(event), sort_keys=True)
+    try:
+        status, number = connection.execute(CALL, [account, record, stated]).fetchone()
+        if status != "charged":
+            return status
+        row = "SELECT rho, delta, event::jsonb = %s::jsonb FROM entries WHERE sequence = %s"
+        rho, delta, is_same = connection.execute(row, [record, number]).fetchone()
+        assert is_same
+        taken = "SELECT rho_spent, delta_spent FROM accounts WHERE name = %s"
+        assert connection.execute(taken, [account]).fetchone() == (rho, delta)
+        return rho, delta
+    except psycopg.Error as error:
+        return error.sqlstate
+    finally:
+        connection.rollback()
+
+
+@pytest.fixture(scope="module")
+def limits_and_connection(server: Any, clients: ModuleType) -> Iterator[tuple[Any, Any]]:
+    address = server.new_schema()
+    ledger = clients.Ledger(address)
+    for neighbours in Neighbours:
+        ledger.open_account(neighbours.value, MOST, neighbours)
+    with psycopg.connect(address) as connection:
+        yield units_up(ledger.account("replace").limit), connection
+
+
+@settings(
+    max_examples=250, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+@given(events, st.sampled_from(Neighbours), st.sampled_from(Neighbours))
+def test_the_database_and_the_accountant_agree(
+    limits_and_connection: tuple[Any, Any], event: Event, stated: Neighbours, account: Neighbours
+) -> None:
+    (rho_limit, delta_limit), connection = limits_and_connection
+    asked = expected(event, stated, account)
+    took = charged(connection, event, stated, account)
+    if asked is None:
+        assert took in ("HC001", "account")
+    elif asked[0] > rho_limit or asked[1] > delta_limit:
+        assert took == "account"
+    else:
+        assert took == asked
