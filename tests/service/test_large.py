@@ -73,15 +73,16 @@ def test_a_long_ledger_opens_in_a_moment_and_is_checked_to_the_last(
     heads = tmp_path / "heads"
     ((first_mb, first),) = clients.together(1, peak, large, heads, False)
     ((again_mb, _),) = clients.together(1, peak, large, heads, False)
+    opening = seconds(lambda: Ledger(large, heads=heads))
     read_again: list[object] = []
 
     def counted(row: Any) -> str:
         read_again.append(row)
         return hash_of(row)
 
-    monkeypatch.setattr(history, "hash_of", counted)
-    opening = seconds(lambda: Ledger(large, heads=heads))
-    ledger = Ledger(large, heads=heads)
+    with monkeypatch.context() as counting:
+        counting.setattr(history, "hash_of", counted)
+        ledger = Ledger(large, heads=heads)
     assert not read_again, "a machine that read it before reads what came since"
     of_small = seconds(lambda: Ledger(small))
     charged = charge(ledger, clients, "new")
