@@ -43,7 +43,7 @@ def _pair(text: str) -> tuple[str | None, str | None]:
     first, colon, last = text.partition(":")
     if not colon or any(end and number_of(end) is None for end in (first, last)):
         raise UsageError(
-            "--range is two numbers, or one and no end: 18:65, :18 or 65:, not "
-            f"{shown(text)}. {NOTHING}"
+            f"--range is two numbers, or one and no end: 18:65, :18 or 65:, not {shown(text)}. "
+            f"{NOTHING}"
         )
     return first or None, last or None

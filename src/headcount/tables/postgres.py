@@ -21,6 +21,7 @@ from headcount.tables.engine import (
     withheld,
 )
 from headcount.tables.identity import Identity
+from headcount.tables.interrupts import execute_adbc
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.postgres_identity import identity_of
 from headcount.tables.postgres_schema import (
@@ -167,7 +168,7 @@ class PostgresEngine:
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query as a binary copy that arrives in Arrow batches."""
         with withheld(), self._here().connection.cursor() as cursor:
-            cursor.execute(self._compiled(expr))
+            execute_adbc(cursor, self._compiled(expr))
             yield from cast_batches(iter(cursor.fetch_record_batch()), schema)
 
     def relation(self, table: pa.Table) -> Any:
@@ -179,8 +180,8 @@ class PostgresEngine:
         """A temporary table on the connection that runs the queries."""
         query = self._compiled(expr)
         with self._here().connection.cursor() as cursor:
-            cursor.execute(f"create temporary table {name} as {query}")
-            cursor.execute(f"analyze {name}")
+            execute_adbc(cursor, f"create temporary table {name} as {query}")
+            execute_adbc(cursor, f"analyze {name}")
 
     def drop(self, name: str) -> None:
         """Forget it."""
