@@ -136,7 +136,7 @@ def said(ledger: Any) -> dict[str, Any]:
     with_quotas = {entry["account"] for entry in journal if entry["kind"] == "quota"}
     return {
         "length": len(journal),
-        "covers": dict(ledger.covered_from("s")),
+        "covers": dict(ledger.covered_from("/s")),
         "accounts": {a.name: (a.limit, a.spent) for a in ledger.accounts()},
         "charges": [
             (entry["sequence"], entry["account"], entry["key"], entry["sequence"] in has_result)

@@ -178,10 +178,12 @@ def test_an_old_key_gives_the_old_result_and_costs_nothing(old: Old) -> None:
 
 def test_an_old_question_under_a_new_key_is_found(old: Old) -> None:
     ledger = Ledger(old.address)
-    newest = {(name, entry["request_hash"]): entry for name, entry in old.charges()}
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for name, entry in old.charges():
+        first.setdefault((name, entry["request_hash"]), entry)
     for name, entry in old.charges():
         charge = ask_again(ledger, name, entry, key="never used before")
-        found = newest[name, entry["request_hash"]]
+        found = first[name, entry["request_hash"]]
         assert (charge.is_new, charge.key) == (False, found["key"])
         assert charge.result == stored(found)
     assert accounts_of(ledger) == old.accounts
