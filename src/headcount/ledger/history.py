@@ -80,10 +80,11 @@ class History:
         elif row.kind == CHARGE:
             self._add_charge(row, full=full)
         elif row.kind == RESULT:
-            charge = json.loads(row.event)["charge"]
+            charge, n = json.loads(row.event)["charge"], count_in(row.about)
             if charge in self.results:
                 raise ContradictionError(f"entry {row.sequence} is a second result of one charge")
-            self.results[charge] = row.digest, count_in(row.about)
+            if full:
+                self.results[charge] = row.digest, n
         else:
             raise ValueError(row.kind)
 
