@@ -26,6 +26,8 @@ N_USERS = 400
 LONG = os.environ.get("HEADCOUNT_LONG") == "1"
 RELEASES = {"duckdb": 40, "postgres": 10, "spark": 10}
 SPEND = hc.Budget(rho=1_000)
+NEAR = 10
+"""Tallies of two columns are 20 apart, so that what is nearer than this is one's own."""
 
 
 def events() -> pa.Table:
@@ -81,7 +83,7 @@ def test_every_thread_gets_the_answer_to_its_own_question(loader: Any, tmp_path:
 
     with ThreadPoolExecutor(THREADS) as pool:
         answers = list(pool.map(ask, range(n_releases)))
-    assert max(error for _, errors in answers for error in errors) < 8
+    assert max(error for _, errors in answers for error in errors) < NEAR
     entries = data.ledger.entries("threads")
     assert len(entries) == n_releases
     assert all(entry.has_result for entry in entries)
@@ -115,6 +117,6 @@ def test_threads_on_a_connection_of_the_users_own(shape: str, tmp_path: Path) ->
     async def all_at_once() -> list[float]:
         return await asyncio.gather(*(asyncio.to_thread(ask, number) for number in range(24)))
 
-    assert max(asyncio.run(all_at_once())) < 8
+    assert max(asyncio.run(all_at_once())) < NEAR
     left = connection.con.execute("select table_name from duckdb_tables()").fetchall()
     assert left == [("events",)], "nothing of ours stays on the user's connection"
