@@ -26,21 +26,22 @@ N_USERS = 400
 LONG = os.environ.get("HEADCOUNT_LONG") == "1"
 RELEASES = {"duckdb": 40, "postgres": 10, "spark": 10}
 SPEND = hc.Budget(rho=1_000)
-NEAR = 10
-"""Tallies of two columns are 20 apart, so that what is nearer than this is one's own."""
+STEP = 40
+NEAR = STEP // 2
+"""Tallies of two columns are a step apart, so that what is nearer than this is one's own."""
 
 
 def events() -> pa.Table:
-    """Column k puts users into two groups, by whether their number is below 20 k + 10."""
+    """Column k puts users into two groups, by whether their number is below STEP k + 10."""
     rows = {"who": [f"u{user}" for user in range(N_USERS) for _ in range(2)]}
     for k in range(N_COLUMNS):
-        side = ["low" if user < 20 * k + 10 else "high" for user in range(N_USERS)]
+        side = ["low" if user < STEP * k + 10 else "high" for user in range(N_USERS)]
         rows[f"c{k}"] = [f"{where}-{k}" for where in side for _ in range(2)]
     return pa.table(rows)
 
 
 def truth(k: int, rows: int) -> dict[str, int]:
-    low = 20 * k + 10
+    low = STEP * k + 10
     return {f"high-{k}": rows * (N_USERS - low), f"low-{k}": rows * low}
 
 
