@@ -160,8 +160,8 @@ def test_a_key_of_another_question_is_shown_by_the_ledger(place: Path) -> None:
 def test_a_result_that_was_changed_is_not_shown(place: Path) -> None:
     assert run(*BY_PAGE, "--budget=3", "--key=monday").code == 0
     with sqlite3.connect("l.db") as connection:
-        connection.execute("drop trigger results_refuses_update")
-        connection.execute("update results set payload = x'00'")
+        connection.execute("drop trigger pieces_refuses_update")
+        connection.execute("update pieces set payload = x'00'")
     ended = run("ledger", "result", "monday")
     assert ended.code == 4
     assert "was changed" in ended.err
