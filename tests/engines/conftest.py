@@ -62,7 +62,7 @@ def postgres_address() -> Iterator[str]:
 
     def run(*command: str) -> None:
         subprocess.run(
-            [*as_server, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=60
+            [*as_server, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=180
         )
 
     control = [str(POSTGRES / "pg_ctl"), "-D", str(data), "-w"]

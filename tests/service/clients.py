@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -80,6 +81,14 @@ class Naive:
     def rows(self) -> int:
         with self.engine.connect() as connection:
             return int(connection.exec_driver_sql("SELECT count(*) FROM rows").scalar_one())
+
+
+def wait_until(happened: Callable[[], bool], seconds: float = 300) -> None:
+    """Tests wait for what happens, never for a time that a busy machine doesn't keep."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "what the test waits for did not happen"
+        time.sleep(0.002)
 
 
 def together(n: int, program: Callable[..., Any], *arguments: Any) -> list[Any]:

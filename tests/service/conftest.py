@@ -60,7 +60,7 @@ class Server:
             check=check,
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
-            timeout=120,
+            timeout=300,
         )
 
     def start(self, *, check: bool = True) -> None:

@@ -48,17 +48,21 @@ def test_no_acknowledged_charge_is_lost_when_the_server_crashes(
     address = server.new_schema()
     clients.new_ledger(address, clients.PLENTY)
     crashes = 50 if long else 5
+    acknowledged.touch()
     for crash in range(crashes):
+        before = acknowledged.stat().st_size
         children = [
             clients.forked(write_for_ever, address, clients, acknowledged, f"{crash}-{i}")
             for i in range(8)
         ]
         try:
-            time.sleep(0.6 + dice.random())
+            clients.wait_until(lambda size=before: acknowledged.stat().st_size > size + 250)
+            time.sleep(dice.random())
             server.crash()
             server.start()
             if crash % 2:  # half the time, let the same writers find the server again
-                time.sleep(0.8)
+                size = acknowledged.stat().st_size
+                clients.wait_until(lambda size=size: acknowledged.stat().st_size > size)
         finally:
             clients.kill_all(children)
     ledger = clients.Ledger(address)
@@ -71,6 +75,11 @@ def test_no_acknowledged_charge_is_lost_when_the_server_crashes(
     assert not set(told) - set(keys)
     assert len(set(keys)) == len(keys)
     assert sum(entry.spend.rho for entry in entries) == ledger.account("web").spent.rho
+
+
+def setting_of(server: Any, setting: str) -> str:
+    with server.connected() as connection:
+        return str(connection.execute(f"SHOW {setting}").fetchone()[0])
 
 
 @pytest.mark.parametrize(
@@ -87,18 +96,13 @@ def test_a_server_that_forgets_is_refused(
     clients.new_ledger(address)
     server.sql(f"ALTER SYSTEM SET {setting} = {value}", "SELECT pg_reload_conf()")
     try:
-        refusal = ""
-        until = time.monotonic() + 10
-        while time.monotonic() < until:
-            try:
-                clients.Ledger(address)
-                time.sleep(0.05)
-            except LedgerError as error:
-                refusal = str(error)
-                break
+        clients.wait_until(lambda: setting_of(server, setting) == value)
+        with pytest.raises(LedgerError) as refused:
+            clients.Ledger(address)
     finally:
         server.sql(f"ALTER SYSTEM RESET {setting}", "SELECT pg_reload_conf()")
-        time.sleep(0.3)
+        clients.wait_until(lambda: setting_of(server, setting) == "on")
+    refusal = str(refused.value)
     assert says in refusal
     assert "Nothing was charged" in refusal
 

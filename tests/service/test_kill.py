@@ -63,13 +63,15 @@ def audit(ledger: Any, folder: Path) -> tuple[set[str], set[str]]:
 def kills(
     address: str, clients: ModuleType, folder: Path, n: int, order: Callable[..., None]
 ) -> None:
+    """Each program is killed once it has shown something, however slow the machine is."""
     dice = random.Random(7)
     for number in range(0, n, 4):
+        names = [f"{number + i}" for i in range(4)]
         children = [
-            clients.forked(program, address, clients, folder, f"{number + i}", order)
-            for i in range(4)
+            clients.forked(program, address, clients, folder, name, order) for name in names
         ]
-        time.sleep(0.08 + dice.random() * 0.15)
+        clients.wait_until(lambda names=names: all((folder / f"{n}-0").exists() for n in names))
+        time.sleep(dice.random() * 0.1)
         clients.kill_all(children)
 
 

@@ -49,6 +49,7 @@ def store_and_show(
     _number: int, ready: Callable[[], object], clients: ModuleType, address: str, size: int
 ) -> dict[str, float]:
     """In a process of its own, so that its peak of memory is known."""
+    before = peak_megabytes()
     ready()
     ledger = clients.new_ledger(address)
     sequence = clients.charge(ledger, "long").sequence
@@ -68,8 +69,12 @@ def store_and_show(
         "store seconds": round(stored - began, 1),
         "show seconds": round(shown - stored, 1),
         "verify seconds": round(time.monotonic() - verifying, 1),
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak MB": peak_megabytes() - before,
     }
+
+
+def peak_megabytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def test_a_long_result_is_stored_and_shown_again(
@@ -82,8 +87,8 @@ def test_a_long_result_is_stored_and_shown_again(
     (figures,) = clients.together(1, store_and_show, clients, new_address(), size)
     record_property("figures", figures)
     print(figures)
-    # What is stored is held once, and so is what is shown.
-    assert figures["peak MB"] < 400 + 1.5 * size / 1e6
+    # Beyond what the process had before: what is stored is held once, and so is what is shown.
+    assert figures["peak MB"] < 200 + 1.5 * size / 1e6
 
 
 @pytest.mark.parametrize("size", [100, 3 * SIZE + 1])
