@@ -224,3 +224,11 @@ def test_a_sample_that_claims_too_little_is_named(book: Any) -> None:
     assert book.charge(claim, key="k1") == ("charged", 3)
     with pytest.raises(LedgerError, match="entry 3 was charged less than what its event costs"):
         book.owner.verify()
+    # One that is known of hides neither a second one nor an edit.
+    assert book.charge(claim, key="k2") == ("charged", 4)
+    with pytest.raises(LedgerError, match="entries 3, 4 were each charged less"):
+        book.owner.verify()
+    edits = ("ALTER TABLE accounts DISABLE TRIGGER USER", "UPDATE accounts SET rho_spent = 0")
+    book.sql(*edits, user="keeper")
+    with pytest.raises(LedgerError, match="its accounts do not agree with its entries"):
+        book.owner.verify()

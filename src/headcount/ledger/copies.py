@@ -87,6 +87,8 @@ def _journal(path: Path) -> History:
             raise distrusted(path, str(error)) from None
     if history is None:
         raise UsageError(f"The copy {quoted(path)} is empty. Nothing was changed.")
+    if history.understated:
+        raise distrusted(path, history.too_cheap)
     return history
 
 

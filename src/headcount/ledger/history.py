@@ -37,6 +37,8 @@ class History:
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     """Digest and number of pieces, where all entries are read: the stored bytes are too."""
+    understated: list[int] = field(default_factory=list)
+    """Charges for samples that cost more than they say, where all entries are read."""
     read_results: bool = False
     """Whether the stored bytes were read and have these digests."""
 
@@ -93,7 +95,8 @@ class History:
         try:
             rho, delta = least_units(row.event, row.neighbours, account[0])
             cheap = row.rho < rho or row.delta < delta
-            cheap = cheap or (full and understated(row.event, row.neighbours))
+            if full and not cheap and understated(row.event, row.neighbours):
+                self.understated.append(row.sequence)
         except LedgerError as error:
             raise ContradictionError(f"entry {row.sequence} cannot be paid for: {error}") from None
         if cheap:
@@ -111,6 +114,14 @@ class History:
         if spent[0] > quota[0] or spent[1] > quota[1]:
             raise ContradictionError(f"entry {row.sequence} spends more than its analyst's quota")
         self.n_charges += 1
+
+    @property
+    def too_cheap(self) -> str:
+        """Which charges for samples cost more than they say."""
+        if len(self.understated) == 1:
+            return f"entry {self.understated[0]} was charged less than what its event costs"
+        named = ", ".join(map(str, self.understated))
+        return f"entries {named} were each charged less than what their events cost"
 
     def account_rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows that the table of accounts must have."""

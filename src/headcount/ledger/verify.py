@@ -65,6 +65,9 @@ def check(
     _compare_tables(connection, history, refuse)
     if full:
         _compare_results(connection, history, refuse)
+    if history.understated:
+        # Last, and all of them: an analyst can write one, and must not hide anything else by it.
+        refuse(history.too_cheap)
     return history
 
 
