@@ -211,10 +211,7 @@ DECLARE
     delta_ bigint;
     source_ text;
 BEGIN
-    status := {schema}.ledger_start(seen, seen_hash);
-    IF status IS NOT NULL THEN
-        RETURN;
-    END IF;
+    -- Whatever an event takes to be read and added up, nobody waits for it.
     about_ := about_::jsonb::text;
     event_ := event_::jsonb::text;
     IF num_nulls(key_, question, digest_, verb_, about_, event_, neighbours_, covers_) > 0
@@ -227,6 +224,11 @@ BEGIN
     THEN
         RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'a charge that is not well formed';
     END IF;
+    spent := {schema}.ledger_cost(event_::jsonb, 0);
+    status := {schema}.ledger_start(seen, seen_hash);
+    IF status IS NOT NULL THEN
+        RETURN;
+    END IF;
     SELECT * INTO payer FROM {schema}.accounts WHERE name = account_;
     IF NOT FOUND THEN
         status := 'no account';
@@ -237,7 +239,6 @@ BEGIN
         status := 'known';
         RETURN;
     END IF;
-    spent := {schema}.ledger_cost(event_::jsonb, 0);
     IF neighbours_ <> payer.neighbours THEN
         IF neighbours_ = 'replace' OR spent[3] > 0 THEN
             RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'a cost in another relation';
