@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from headcount.errors import KeyReusedError
 from headcount.ledger.account import Account, Charge, Opening
-from headcount.ledger.journal import CHARGE, Head, is_kind
+from headcount.ledger.journal import CHARGE, IN_CHAIN, Head, is_kind
 from headcount.ledger.pieces import Run, stored
 from headcount.ledger.schema import entries
 from headcount.privacy.event import from_record
@@ -21,6 +21,7 @@ from headcount.privacy.spend import Zcdp
 WHAT = (entries.c.key, entries.c.at, entries.c.digest, entries.c.event, entries.c.neighbours)
 CHARGE_OF_KEY = sa.select(entries.c.sequence, *WHAT).where(
     is_kind(CHARGE),
+    IN_CHAIN,
     entries.c.account == sa.bindparam("account"),
     entries.c.key == sa.bindparam("key"),
 )
@@ -28,6 +29,7 @@ LATEST_OF_QUESTION = (
     sa.select(entries.c.sequence, *WHAT)
     .where(
         is_kind(CHARGE),
+        IN_CHAIN,
         entries.c.account == sa.bindparam("account"),
         entries.c.digest == sa.bindparam("question"),
     )

@@ -131,9 +131,14 @@ class HeadFile:
             "sequence": head.sequence,
             "hash": head.hash,
             "check": _check(head),
-            "address": self._address[-100:],
         }
-        return json.dumps(record).encode().ljust(LINE - 1)[: LINE - 1] + b"\n"
+        # For people, and only as much of it as there is room for.
+        for length in (100, 50, 20, 0):
+            named = {**record, "address": self._address[len(self._address) - length :]}
+            line = json.dumps(named if length else record).encode()
+            if len(line) < LINE:
+                break
+        return line.ljust(LINE - 1) + b"\n"
 
     def _read(self, file: int) -> Head | None:
         text = os.pread(file, 2 * LINE, 0)

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import tempfile
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,6 +39,8 @@ class History:
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     """Digest and number of pieces, where all entries are read: the stored bytes are too."""
+    charges: array[int] = field(default_factory=lambda: array("q"))
+    """The numbers of all charges, where all entries are read."""
     understated: list[int] = field(default_factory=list)
     """Charges for samples that cost more than they say, where all entries are read."""
     read_results: bool = False
@@ -86,6 +90,9 @@ class History:
             if charge in self.results:
                 raise ContradictionError(f"entry {row.sequence} is a second result of one charge")
             if full:
+                at = bisect_left(self.charges, charge)
+                if at == len(self.charges) or self.charges[at] != charge:
+                    raise ContradictionError(f"entry {row.sequence} is a result of no charge")
                 self.results[charge] = row.digest, n
         else:
             raise ValueError(row.kind)
@@ -114,6 +121,8 @@ class History:
         if spent[0] > quota[0] or spent[1] > quota[1]:
             raise ContradictionError(f"entry {row.sequence} spends more than its analyst's quota")
         self.n_charges += 1
+        if full:
+            self.charges.append(row.sequence)
 
     @property
     def too_cheap(self) -> str:

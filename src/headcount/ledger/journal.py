@@ -27,6 +27,9 @@ HASHED = FIELDS[:-1]
 LAST = sa.select(entries.c.sequence, entries.c.hash).where(
     entries.c.sequence == sa.select(sa.func.max(entries.c.sequence)).scalar_subquery()
 )
+AT = sa.select(entries.c.sequence).where(
+    entries.c.sequence == sa.bindparam("sequence"), entries.c.hash == sa.bindparam("hash")
+)
 # The same as one value, for a place that has room for one.
 LAST_IN_ONE = (
     sa.select(
@@ -36,6 +39,8 @@ LAST_IN_ONE = (
     .suffix_with("LIMIT 1")
 )
 APPEND = entries.insert()
+IN_CHAIN = entries.c.sequence > sa.literal_column("0")
+"""No hash vouches for a row that stands before the first entry; it is none."""
 
 
 def is_kind(kind: str) -> sa.ColumnElement[bool]:

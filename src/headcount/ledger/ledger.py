@@ -26,12 +26,12 @@ from headcount.ledger.arguments import read
 from headcount.ledger.connect import open_store, reason
 from headcount.ledger.heads import Heads, default_folder
 from headcount.ledger.history import History, load
-from headcount.ledger.journal import LAST, Head, head_from
+from headcount.ledger.journal import AT, LAST, Head, head_from
 from headcount.ledger.migrate import bring_up_to_date
 from headcount.ledger.pieces import Run
 from headcount.ledger.store import Writer
 from headcount.ledger.verify import check, name_of
-from headcount.ledger.words import LARGEST, storable
+from headcount.ledger.words import LARGEST, distrusted, gone, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
@@ -283,10 +283,19 @@ class Ledger:
 
     def _read(self, job: Callable[[sa.Connection], T]) -> T:
         def read() -> T:
+            seen = self._heads.read()
             with self._store.reading() as connection:
+                self._must_have(seen, reading.runs(connection))
                 return job(connection)
 
         return self._guarded(read, "It cannot be read. Nothing was charged.")
+
+    def _must_have(self, seen: Head | None, run: Run) -> None:
+        """Refuse a ledger that lacks what this machine saw, also for a look."""
+        if seen is not None and seen.sequence > 0:
+            (there,) = run((AT, {"sequence": seen.sequence, "hash": seen.hash}))
+            if not there:
+                raise distrusted(self._store.address, gone(seen.sequence))
 
     def _write(self, job: Callable[[Writer], tuple[T, Head]]) -> T:
         """Do one write transaction, wait for the disk, move the head outside, and only then
@@ -308,16 +317,24 @@ class Ledger:
     def _read_to_show(self, job: Callable[[Run], T], has_result: Callable[[T], bool]) -> T:
         """Read what may hold a result; one is shown once it cannot be lost any more."""
 
-        def read() -> T:
+        def read() -> tuple[T, Head | None]:
+            seen = self._heads.read()
             with self._store.reading() as connection:
                 run = reading.runs(connection)
+                self._must_have(seen, run)
                 value = job(run)
                 (last,) = run((LAST, {}))
-            if has_result(value):
-                self._store.settle(head_from(last, self._id))
-            return value
+            if not has_result(value):
+                return value, None
+            head = head_from(last, self._id)
+            self._store.settle(head)
+            return value, head
 
-        return self._guarded(read, "It cannot be read. Nothing was charged.")
+        value, head = self._guarded(read, "It cannot be read. Nothing was charged.")
+        if head is not None:
+            # It was shown, so this machine must not take a ledger without it.
+            self._heads.advance(head)
+        return value
 
     def _guarded(self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS) -> T:
         """Do a job; again when a connection was lost, since each finds out if it was done before.

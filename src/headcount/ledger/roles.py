@@ -6,6 +6,8 @@ writes only through the functions that charge and store. An auditor reads.
 
 from __future__ import annotations
 
+from typing import Any
+
 from headcount.errors import LedgerError, UsageError
 from headcount.ledger.migrations.functions_0003 import OFFERED
 from headcount.ledger.schema import VERSION_TABLE, metadata
@@ -18,7 +20,11 @@ OWNED_BY = (
     "quote_ident(pg_get_userbyid(relowner)), quote_ident(current_schema()) "
     "FROM pg_class WHERE oid = 'entries'::regclass"
 )
-MAY_CREATE = "SELECT has_schema_privilege(%(name)s, current_schema(), 'CREATE')"
+MAY_CREATE = (
+    "SELECT has_schema_privilege(%(name)s, current_schema(), 'CREATE'), "
+    "has_database_privilege(%(name)s, current_database(), 'CREATE'), "
+    "quote_ident(current_database()), pg_has_role(%(name)s, %(owner)s, 'MEMBER')"
+)
 
 
 def grant(store: Store, role: str, name: str) -> None:
@@ -49,14 +55,32 @@ def grant(store: Store, role: str, name: str) -> None:
             raise UsageError(f"{name!r} owns the ledger already. Nothing was changed.")
         for statement in _statements(role, str(known), str(quoted_owner), str(schema)):
             connection.exec_driver_sql(statement)
-        may_create = connection.exec_driver_sql(MAY_CREATE, {"name": name}).scalar_one()
-        if role != OWNER and may_create:
-            raise UsageError(
-                f"{name!r} may make functions in the schema {schema}, and others would run them in "
-                "place of the ledger's. Someone who owns the schema runs: REVOKE CREATE ON SCHEMA "
-                f'{schema} FROM PUBLIC, "{name}". A superuser can only be an owner. Nothing was '
-                "changed."
-            )
+        if role != OWNER:
+            asked = {"name": name, "owner": owner}
+            _refuse_strong(connection.exec_driver_sql(MAY_CREATE, asked).one(), name, owner, schema)
+
+
+def _refuse_strong(found: Any, name: str, owner: str, schema: str) -> None:
+    """Refuse whoever could write past the functions, or have others run some of their own."""
+    in_schema, in_database, database, is_member = found
+    if in_schema:
+        raise UsageError(
+            f"{name!r} may make functions in the schema {schema}, and others would run them in "
+            "place of the ledger's. Someone who owns the schema runs: REVOKE CREATE ON SCHEMA "
+            f'{schema} FROM PUBLIC, "{name}". A superuser can only be an owner. Nothing was '
+            "changed."
+        )
+    if in_database:
+        raise UsageError(
+            f"{name!r} may make schemas in the database {database}: one of another's name would be "
+            "looked into before the ledger's. Someone who owns the database runs: REVOKE CREATE ON "
+            f'DATABASE {database} FROM PUBLIC, "{name}". Nothing was changed.'
+        )
+    if is_member:
+        raise UsageError(
+            f"{name!r} is a member of {owner!r}, which owns the ledger, and can act as it. Someone "
+            f'who may runs: REVOKE "{owner}" FROM "{name}". Nothing was changed.'
+        )
 
 
 def _statements(role: str, name: str, owner: str, schema: str) -> list[str]:

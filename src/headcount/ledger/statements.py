@@ -24,6 +24,7 @@ from headcount.ledger.asking import (
 )
 from headcount.ledger.journal import (
     CHARGE,
+    IN_CHAIN,
     LAST,
     LAST_IN_ONE,
     RESULT,
@@ -62,7 +63,7 @@ TAKE_FROM_QUOTA = _take(
     quotas.c.analyst == sa.bindparam("by_analyst"),
 ).returning(quotas.c.analyst)
 CHARGE_OF_SEQUENCE = sa.select(entries.c.account, entries.c.key).where(
-    is_kind(CHARGE), entries.c.sequence == sa.bindparam("sequence")
+    is_kind(CHARGE), IN_CHAIN, entries.c.sequence == sa.bindparam("sequence")
 )
 
 

@@ -126,7 +126,7 @@ class Store(ABC):
     @contextmanager
     def changing(self) -> Iterator[sa.Connection]:
         """A transaction that changes the schema, alone."""
-        connecting = self.engine.connect().execution_options(immediate=True)
+        connecting = self.engine.connect().execution_options(**self.change)
         with self.queue(), connecting as connection, connection.begin():
             self.lock(connection)
             yield connection
@@ -136,6 +136,7 @@ class Store(ABC):
         return False
 
     snapshot: ClassVar[Mapping[str, Any]] = {}
+    change: ClassVar[Mapping[str, Any]] = {"immediate": True}
     has_functions: ClassVar[bool] = False
     """Whether the database charges and stores by functions of its own."""
     only_reads: ClassVar[bool] = False

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from headcount.ledger import pieces
 from headcount.ledger.history import ContradictionError, History
-from headcount.ledger.journal import LAST, Head, head_from, start
+from headcount.ledger.journal import IN_CHAIN, LAST, Head, head_from, start
 from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
 from headcount.ledger.schema import pieces as pieces_table
 from headcount.ledger.store import Store
@@ -81,6 +81,9 @@ def _read_journal(
 ) -> str | None:
     """Read on, and return the hash at the entry that was seen."""
     begun = history.head
+    before_all = sa.select(sa.func.min(entries.c.sequence)).where(~IN_CHAIN)
+    if (odd := connection.execute(before_all).scalar()) is not None:
+        refuse(f"entry {odd} stands before the first one, where no ledger writes any")
     at_start = sa.select(entries.c.hash).where(entries.c.sequence == begun.sequence)
     if begun.sequence > 0 and connection.execute(at_start).scalar() != begun.hash:
         last = head_from(connection.execute(LAST).all(), begun.ledger)

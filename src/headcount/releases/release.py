@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import MissingExtraError, OutputError
+from headcount.errors import LedgerError, MissingExtraError, OutputError
 from headcount.releases.cells import without_formulas
 from headcount.releases.output import PICTURES, ROWS, check_output, write_whole
 from headcount.screens import visible
@@ -172,11 +172,22 @@ class Release:
         """Read a stored release back."""
         import pyarrow as pa
 
-        with pa.ipc.open_stream(payload) as reader:
-            table = reader.read_all()
-        record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
-        record["notes"] = tuple(record["notes"])
-        release = _class_of(record["verb"], cls)(table, Facts(**record))
+        # Whoever may store results may store anything; a column that lies about itself would end
+        # the process that looks at it.
+        try:
+            with pa.ipc.open_stream(payload) as reader:
+                table = reader.read_all()
+            table.validate(full=True)
+            record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
+            record["notes"] = tuple(record["notes"])
+            facts = Facts(**record)
+            release = _class_of(facts.verb, cls)(table, facts)
+        except (pa.ArrowException, LookupError, TypeError, ValueError, AttributeError):
+            raise LedgerError(
+                f"What is stored under the key {key!r} is no release that headcount wrote. Nothing "
+                "was charged. Ask the ledger's owner who stored it; fresh=True, under a new key, "
+                "draws and charges anew."
+            ) from None
         release.key, release.again = key, again
         return release
 

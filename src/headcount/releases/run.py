@@ -69,7 +69,7 @@ def run(
     question = work.request.hash
     known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
     if known is not None and known.result is not None:
-        return _again(known, key)
+        return _again(work, known, key)
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     with work.session():
@@ -87,7 +87,7 @@ def run(
             about=work.request.about(),
         )
         if charge.result is not None:
-            return _again(charge, key)
+            return _again(work, charge, key)
         _refuse_unpaid(work, charge)
         if key not in (None, charge.key):
             log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
@@ -102,7 +102,7 @@ def run(
 
 
 def _refuse_unpaid(work: Work, charge: Charge) -> None:
-    """Draw under an old charge only what it paid for [O2]; others wrote it, with other programs."""
+    """Draw and show under an old charge only what it paid for [O2]; others may have written it."""
     if charge.paid_for not in (None, (work.event, work.neighbours)):
         raise LedgerError(
             f"Entry {charge.sequence}, of the key {charge.key!r}, was charged for this question "
@@ -111,7 +111,8 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
         )
 
 
-def _again(charge: Charge, key: str | None) -> Release:
+def _again(work: Work, charge: Charge, key: str | None) -> Release:
+    _refuse_unpaid(work, charge)
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
     words = f"{charge.named}; fresh=True draws and charges anew"

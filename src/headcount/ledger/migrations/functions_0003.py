@@ -81,7 +81,8 @@ BEGIN
 END $$
 """
 # rho and delta, each a fraction: four numbers. What a sample claims is certified by ``verify``, so
-# its numbers must be such as can be.
+# its numbers must be such as can be, and there are at most 16 samples in a charge: each takes a
+# part of a second, of everybody's ``verify``. No plan has more than one.
 COST = """
 CREATE FUNCTION {schema}.ledger_cost(event jsonb, depth integer) RETURNS numeric[]
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -135,7 +136,7 @@ BEGIN
     WHEN 'sample-threshold' THEN
         rho := v[7:8];
         IF v[1] >= v[2] OR v[1] * 10000000 < v[2] OR v[4] <> 1 OR v[6] <> 1
-            OR v[3] NOT BETWEEN 1 AND 10000 OR v[5] NOT BETWEEN 1 AND 1000
+            OR v[3] NOT BETWEEN 1 AND 2000 OR v[5] NOT BETWEEN 1 AND 1000
             OR v[7] = 0 OR v[9] = 0 THEN
             RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'a sample that cannot be';
         END IF;
@@ -217,7 +218,9 @@ BEGIN
     IF num_nulls(key_, question, digest_, verb_, about_, event_, neighbours_, covers_) > 0
         OR least(length(key_), length(verb_), length(digest_)) < 1
         OR greatest(length(key_), length(verb_), length(digest_)) > 2000
-        OR length(about_) > 1000000 OR length(event_) > 10000000 OR cardinality(covers_) > 1048576
+        OR length(about_) > 1000000 OR length(event_) > 1000000 OR cardinality(covers_) > 1048576
+        OR cardinality(string_to_array(event_, '"kind"')) > 1001
+        OR cardinality(string_to_array(event_, '"sample-threshold"')) > 17
         OR neighbours_ NOT IN ('add-remove', 'replace')
         OR jsonb_typeof(about_::jsonb) <> 'object'
         OR EXISTS (SELECT FROM jsonb_each(about_::jsonb) w WHERE jsonb_typeof(w.value) <> 'string')
@@ -235,7 +238,7 @@ BEGIN
         RETURN;
     END IF;
     IF EXISTS (SELECT FROM {schema}.entries WHERE kind = 'charge' AND account = account_
-            AND (key = key_ OR (question <> '' AND digest = question))) THEN
+            AND sequence > 0 AND (key = key_ OR (question <> '' AND digest = question))) THEN
         status := 'known';
         RETURN;
     END IF;
@@ -324,7 +327,8 @@ BEGIN
         END IF;
         status := {schema}.ledger_start(seen, seen_hash);
         IF status IS NULL THEN
-            SELECT * INTO paid FROM {schema}.entries WHERE sequence = number AND kind = 'charge';
+            SELECT * INTO paid FROM {schema}.entries
+                WHERE sequence = number AND number > 0 AND kind = 'charge';
             IF NOT FOUND THEN
                 status := 'no charge';
             ELSIF EXISTS (SELECT FROM {schema}.entries

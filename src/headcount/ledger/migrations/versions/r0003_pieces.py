@@ -12,6 +12,7 @@ down_revision = "0002"
 
 SEQUENCE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 TABLES = ("ledger", "entries", "accounts", "quotas", "covers", "results", "pieces")
+BEGINS = "entries: the first entry of a ledger is 1"
 REFUSED = "pieces: rows of a ledger are kept as they are"
 
 
@@ -25,6 +26,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("sequence", "piece"),
     )
     if op.get_bind().dialect.name == "sqlite":
+        op.execute(
+            "CREATE TRIGGER entries_begin_at_one BEFORE INSERT ON entries WHEN NEW.sequence < 1 "
+            f"BEGIN SELECT RAISE(ABORT, '{BEGINS}'); END"
+        )
         for act in ("UPDATE", "DELETE"):
             op.execute(
                 f"CREATE TRIGGER pieces_refuses_{act.lower()} BEFORE {act} ON pieces "
@@ -35,6 +40,7 @@ def upgrade() -> None:
 
 
 def _on_the_server() -> None:
+    op.execute("ALTER TABLE entries ADD CONSTRAINT entries_begin_at_one CHECK (sequence > 0)")
     for act in ("UPDATE", "DELETE", "TRUNCATE"):
         each = "STATEMENT" if act == "TRUNCATE" else "ROW"
         op.execute(
