@@ -18,7 +18,7 @@ import psycopg  # noqa: F401  imported before any fork
 import sqlalchemy as sa
 
 from headcount.accounting.convert import RHO_UNIT
-from headcount.errors import BudgetError
+from headcount.errors import BudgetError, HeadcountError
 from headcount.ledger import charging, postgres, sqlite  # noqa: F401
 from headcount.ledger.account import Charge
 from headcount.ledger.ledger import Ledger
@@ -50,6 +50,41 @@ def new_ledger(address: str, budget: Budget = HUNDRED) -> Ledger:
     book = Ledger(address)
     book.open_account("web", budget)
     return book
+
+
+def other_process(address: str, heads: str | None = None) -> Callable[[str], str]:
+    """A program that opens a ledger, checks it, closes it, or charges under a key, when told to."""
+    ours, theirs = FORK.Pipe()
+
+    def answer(ledger: Ledger, word: str) -> str:
+        if word == "open":
+            return word
+        if word == "verify":
+            return f"entry {ledger.verify().head.sequence}"
+        return f"{charge(ledger, word).is_new}"
+
+    def serve() -> None:
+        ledger: Any = None
+        while True:
+            word = theirs.recv()
+            try:
+                if word == "close":
+                    # As at the end of a program: connections end with the ledger.
+                    ledger, said = None, word
+                else:
+                    ledger = ledger or Ledger(address, heads=heads)
+                    said = answer(ledger, word)
+            except HeadcountError as error:
+                said = str(error)
+            theirs.send(said)
+
+    FORK.Process(target=serve, daemon=True).start()
+
+    def ask(word: str) -> str:
+        ours.send(word)
+        return str(ours.recv())
+
+    return ask
 
 
 class Naive:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -121,35 +121,11 @@ def used(place: Place, after_the_copy: int = 2) -> Any:
     return data
 
 
-def other_process(clients: ModuleType, address: str) -> Callable[[str], str]:
-    """A program that opens the ledger and charges it when it is told to."""
-    ours, theirs = clients.FORK.Pipe()
-
-    def serve() -> None:
-        ledger: Any = None
-        while True:
-            word = theirs.recv()
-            try:
-                ledger = ledger or Ledger(address)
-                said = "open" if word == "open" else f"{clients.charge(ledger, word).is_new}"
-            except LedgerError as error:
-                said = str(error)
-            theirs.send(said)
-
-    clients.FORK.Process(target=serve, daemon=True).start()
-
-    def ask(word: str) -> str:
-        ours.send(word)
-        return str(ours.recv())
-
-    return ask
-
-
 def test_programs_that_are_running_notice_at_their_next_write(
     place: Place, clients: ModuleType
 ) -> None:
     Ledger(place.address).open_account("web", BUDGET)
-    running, new = (other_process(clients, place.address) for _ in range(2))
+    running, new = (clients.other_process(place.address) for _ in range(2))
     assert running("open") == "open", "it has seen one entry, and its machine will see more"
     data = used(place)
     place.put_back()

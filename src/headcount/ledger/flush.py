@@ -19,7 +19,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,11 +31,16 @@ MAY_NOT = frozenset({errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class Flush:
-    """The log of one ledger, and the numbers beside it."""
+    """The log of one ledger, and the numbers beside it.
 
-    def __init__(self, queue: Path, log: Path) -> None:
+    ``is_held`` says whether a connection of this process keeps the log where it is; then one that
+    is missing was taken away, and what it held is not on disk.
+    """
+
+    def __init__(self, queue: Path, log: Path, is_held: Callable[[], bool] = lambda: False) -> None:
         self._queue = queue
         self._log = log
+        self._is_held = is_held
         self._line = queue.with_name(f"{queue.name}.flush")
         self._known: tuple[int, bytes] | None = None
 
@@ -102,16 +107,23 @@ class Flush:
             _write(file, FLUSHED, max(newest, number))
 
     def _flush(self) -> None:
-        # Gone when the last connection closed; SQLite flushed what it held before.
-        with suppress(FileNotFoundError), _opened(self._log, only_read=True) as log:
-            _to_disk(log)
-            # By its header too: the number of a file that is gone may be given again.
-            known = os.fstat(log).st_ino, os.pread(log, HEADER, 0)
-            if known != self._known:
-                # A new file is on disk when its folder says so.
-                with _opened(self._log.parent, os.O_DIRECTORY, only_read=True) as folder:
-                    os.fsync(folder)
-                self._known = known
+        try:
+            with _opened(self._log, only_read=True) as log:
+                self._flush_file(log)
+        except FileNotFoundError:
+            # Gone when the last connection closed; SQLite flushed what it held before.
+            if self._is_held():
+                raise
+
+    def _flush_file(self, log: int) -> None:
+        _to_disk(log)
+        # By its header too: the number of a file that is gone may be given again.
+        known = os.fstat(log).st_ino, os.pread(log, HEADER, 0)
+        if known != self._known:
+            # A new file is on disk when its folder says so.
+            with _opened(self._log.parent, os.O_DIRECTORY, only_read=True) as folder:
+                os.fsync(folder)
+            self._known = known
 
 
 def _to_disk(file: int) -> None:

@@ -17,14 +17,15 @@ from headcount.errors import LedgerError
 from headcount.ledger.address import Address
 from headcount.ledger.flush import Flush
 from headcount.ledger.journal import Head
+from headcount.ledger.log_files import Connection, LogFiles, number
 from headcount.ledger.mounts import mounted_over_network
 from headcount.ledger.queue import in_line
-from headcount.ledger.store import Rows, Store
+from headcount.ledger.store import SEEN, Rows, Store
+from headcount.ledger.words import LOG_LOST, LOST_WITH_IT, NOTHING, distrusted, gone
 
 WAIT = 60
 """Seconds that SQLite waits for a lock."""
 NORMAL = 1
-FILE = "the file's number"
 
 
 def _settings(connection: Any, _record: object) -> None:
@@ -62,31 +63,41 @@ class SQLiteStore(Store):
                 "cannot keep two writers apart. Nothing was charged. Put it on a local disk, or "
                 "share a budget through PostgreSQL: ledger='postgresql://host/database'."
             )
+        self._files = LogFiles(address.path)
         engine = self._engine(address)
         sa.event.listen(engine, "begin", _begin)
         super().__init__(address, engine)
         self._queue_file = Path(f"{address.path}.queue")
-        self._flush = Flush(self._queue_file, Path(f"{address.path}-wal"))
+        log = Path(f"{address.path}-wal")
+        self._flush = Flush(self._queue_file, log, self._files.are_held)
 
     def _engine(self, address: Address) -> sa.Engine:
         _create(address.path)
         engine = sa.create_engine(
             address.url,
             paramstyle="named",
-            connect_args={"timeout": WAIT, "check_same_thread": False},
+            connect_args={"timeout": WAIT, "check_same_thread": False, "factory": Connection},
         )
+        # Before SQLite opens anything: a new connection would use what an old one has open.
+        sa.event.listen(engine, "do_connect", self._refuse_lost_log)
         sa.event.listen(engine, "connect", _settings)
-        sa.event.listen(engine, "connect", self._note_file)
+        sa.event.listen(engine, "connect", self._note_files)
         sa.event.listen(engine, "checkout", self._refuse_other_file)
         return engine
 
-    def _note_file(self, _connection: object, record: Any) -> None:
-        record.info[FILE] = _number(self.address.path)
+    def _note_files(self, connection: Connection, _record: object) -> None:
+        self._files.note(connection)
+        self._refuse_lost_log()
 
-    def _refuse_other_file(self, _connection: object, record: Any, _proxy: object) -> None:
+    def _refuse_other_file(self, connection: Connection, _record: object, _proxy: object) -> None:
         """A connection stays with a file that another was put in the place of; get a new one."""
-        if record.info[FILE] != _number(self.address.path):
+        self._refuse_lost_log()
+        if connection.file is None or connection.file != number(self.address.path):
             raise DisconnectionError
+
+    def _refuse_lost_log(self, *_: object, happened: str = NOTHING) -> None:
+        if self._files.are_lost():
+            raise distrusted(self.address, LOG_LOST, happened) from None
 
     @contextmanager
     def queue(self) -> Iterator[None]:
@@ -112,13 +123,31 @@ class SQLiteStore(Store):
 
     def commit(self, connection: Any) -> int:
         """Commit, and note in the queue's file that there is something to flush."""
-        number = self._flush.take_number()
+        self._refuse_lost_log()
+        ticket = self._flush.take_number()
         connection.execute("COMMIT")
-        self._flush.made(number)
-        return number
+        self._flush.made(ticket)
+        return ticket
 
     def settle(self, head: Head, ticket: int | None = None) -> None:
-        """Flush the write-ahead log, unless somebody did since."""
+        """Flush the write-ahead log, unless somebody did since; refuse if it is not ours."""
+        if not self._files.are_held():
+            # Closed since, as before a fork. Whoever closes last empties the log into the file.
+            self._look_for(head)
+        try:
+            self._flushed(ticket)
+        except LedgerError:
+            self._refuse_lost_log(happened=LOST_WITH_IT)
+            raise
+        self._refuse_lost_log(happened=LOST_WITH_IT)
+
+    def _look_for(self, head: Head) -> None:
+        with self.reading() as connection:
+            found = connection.execute(SEEN, {"seen": head.sequence}).scalars().all()
+        if head.sequence > 0 and found != [head.hash]:
+            raise distrusted(self.address, gone(head.sequence), LOST_WITH_IT)
+
+    def _flushed(self, ticket: int | None) -> None:
         try:
             self._flush.settle(ticket)
         except OSError:
@@ -155,14 +184,6 @@ class SQLiteStore(Store):
 def _begin(connection: sa.Connection) -> None:
     immediate = connection.get_execution_options().get("immediate", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
-
-
-def _number(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _create(path: Path) -> None:

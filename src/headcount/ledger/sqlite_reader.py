@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from headcount.errors import LedgerError
 from headcount.ledger.address import Address
+from headcount.ledger.journal import Head
 from headcount.ledger.sqlite import WAIT, SQLiteStore
 
 BESIDE = ("-wal", "-shm", ".queue")
@@ -84,6 +85,10 @@ class SQLiteReader(SQLiteStore):
     def _refuse_if_changed(self, before: tuple[int, ...] | None) -> None:
         if before is not None and self._unshared() != before:
             raise ChangedError("written to while it was read") from None
+
+    def settle(self, head: Head, ticket: int | None = None) -> None:
+        """Flush what is there: no connection of ours keeps the log in its place."""
+        self._flushed(ticket)
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether a writer came or left meanwhile, so that it must be opened anew."""

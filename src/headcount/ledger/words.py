@@ -6,10 +6,18 @@ from headcount.errors import LedgerError, UsageError
 from headcount.ledger.account import units_up
 from headcount.privacy.spend import Zcdp
 
+NOTHING = "Nothing was charged and nothing is released."
+LOST_WITH_IT = (
+    "What this program wrote last may be lost with it: count it as spent. Nothing is released."
+)
 WHAT_TO_DO = (
-    "Nothing was charged and nothing is released. Bring back the newest copy of the ledger. If it "
-    "is lost, treat all of its budgets as spent, and start a new ledger, with new accounts, for "
-    "new data only."
+    "Bring back the newest copy of the ledger. If it is lost, treat all of its budgets as spent, "
+    "and start a new ledger, with new accounts, for new data only."
+)
+LOG_LOST = (
+    "its log (the files that end in -wal and -shm) was removed or replaced while this program was "
+    "using it, so nobody else sees what this program writes. An old copy was probably put back. "
+    "End every program that uses the ledger, this one too, before its files are touched"
 )
 LONGEST = 2000
 LARGEST = 2**63 - 1
@@ -39,9 +47,11 @@ def limit_units(limit: Zcdp, what: str) -> tuple[int, int]:
     return rho, delta
 
 
-def distrusted(address: object, what: str) -> LedgerError:
-    """Why a ledger is not used, and what to do about it."""
-    return LedgerError(f"The ledger {str(address)!r} cannot be trusted: {what}. {WHAT_TO_DO}")
+def distrusted(address: object, what: str, happened: str = NOTHING) -> LedgerError:
+    """Why a ledger is not used, what that means, and what to do about it."""
+    return LedgerError(
+        f"The ledger {str(address)!r} cannot be trusted: {what}. {happened} {WHAT_TO_DO}"
+    )
 
 
 def gone(sequence: int) -> str:
