@@ -51,8 +51,11 @@ class Heads:
         self._here = HeadFile(folder / f"{stem}-{name}.head", address.shown)
         self._own: HeadFile | None = None
         self._newest: Head | None = None
+
+    def make_folder(self) -> None:
+        """Make the folder that heads are kept in, or say that none can be."""
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             raise self._here.unusable() from None
 
@@ -83,6 +86,7 @@ class Heads:
 
     def advance(self, head: Head) -> None:
         """Move forward to ``head``, unless another process already came this far."""
+        self.make_folder()
         if self._own is None:
             self.belong_to(head.ledger)
         assert self._own is not None  # noqa: S101  made above

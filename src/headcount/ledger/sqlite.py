@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import pwd
+import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DisconnectionError
 
 from headcount.errors import LedgerError
-from headcount.ledger.address import Address
+from headcount.ledger.address import Address, usual_place
 from headcount.ledger.flush import Flush
 from headcount.ledger.journal import Head
 from headcount.ledger.mounts import mounted_over_network
@@ -25,6 +27,7 @@ WAIT = 60
 """Seconds that SQLite waits for a lock."""
 NORMAL = 1
 FILE = "the file's number"
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 
 
 def _settings(connection: Any, _record: object) -> None:
@@ -69,16 +72,34 @@ class SQLiteStore(Store):
         self._flush = Flush(self._queue_file, Path(f"{address.path}-wal"))
 
     def _engine(self, address: Address) -> sa.Engine:
-        _create(address.path)
         engine = sa.create_engine(
-            address.url,
-            paramstyle="named",
-            connect_args={"timeout": WAIT, "check_same_thread": False},
+            address.url, paramstyle="named", creator=lambda: _connected(address.path)
         )
         sa.event.listen(engine, "connect", _settings)
         sa.event.listen(engine, "connect", self._note_file)
         sa.event.listen(engine, "checkout", self._refuse_other_file)
         return engine
+
+    def tables(self) -> set[str]:
+        """The tables in the file, if there is one. Nothing is made and no setting is changed."""
+        path = self.address.path
+        if not path.exists() or path.stat().st_size == 0:
+            return set()
+        with closing(_connected(path)) as connection:
+            return {str(row[0]) for row in connection.execute(TABLES)}
+
+    def make_place(self) -> None:
+        """Make the file, and the usual folder where nobody named another."""
+        path = self.address.path
+        if path == usual_place().resolve():
+            try:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError:
+                raise LedgerError(
+                    f"The folder {str(path.parent)!r} for the ledger cannot be made. Say where the "
+                    "ledger is: ledger='ledger.db', or set HEADCOUNT_LEDGER."
+                ) from None
+        _create(path)
 
     def _note_file(self, _connection: object, record: Any) -> None:
         record.info[FILE] = _number(self.address.path)
@@ -150,6 +171,12 @@ class SQLiteStore(Store):
             return pwd.getpwuid(os.getuid()).pw_name
         except KeyError:
             return f"uid-{os.getuid()}"
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """A connection to a file that is there: SQLite must never put an empty one in its place."""
+    place = f"file:{quote(str(path))}?mode=rw"
+    return sqlite3.connect(place, uri=True, timeout=WAIT, check_same_thread=False)
 
 
 def _begin(connection: sa.Connection) -> None:

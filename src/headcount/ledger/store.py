@@ -149,6 +149,13 @@ class Store(ABC):
         return nullcontext()
 
     @abstractmethod
+    def tables(self) -> set[str]:
+        """The names of the tables that are there. Nothing is made."""
+
+    def make_place(self) -> None:  # noqa: B027  a database is there, or is not
+        """Make what a new ledger is kept in."""
+
+    @abstractmethod
     def lock(self, connection: sa.Connection) -> None:
         """Keep every other writer out until this transaction ends."""
 
@@ -175,6 +182,14 @@ class Store(ABC):
         Nothing may be shown, and no head moved, before. Whoever waits shares one flush; ``ticket``
         is what ``commit`` gave, where this process made the entry.
         """
+
+    def is_settled(self, head: Head, *, patiently: bool) -> bool:
+        """Whether the entry ``head`` is known to be on disk; refuse if it was lost.
+
+        For whoever looks, and must not wait for others; ``patiently``: for a few seconds at most.
+        """
+        self.settle(head)
+        return True
 
     @abstractmethod
     def analyst(self) -> str:

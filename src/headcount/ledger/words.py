@@ -6,10 +6,13 @@ from headcount.errors import LedgerError, UsageError
 from headcount.ledger.account import units_up
 from headcount.privacy.spend import Zcdp
 
+START_ANEW = (
+    "start a new ledger under a new name (another file or database), with new accounts, for new "
+    "data only"
+)
 WHAT_TO_DO = (
     "Nothing was charged and nothing is released. Bring back the newest copy of the ledger. If it "
-    "is lost, treat all of its budgets as spent, and start a new ledger, with new accounts, for "
-    "new data only."
+    f"is lost, treat all of its budgets as spent, and {START_ANEW}."
 )
 LONGEST = 2000
 LARGEST = 2**63 - 1

@@ -115,7 +115,7 @@ def planned(
 ) -> Plan:
     """A plan, after a check that the account can pay, or has paid for the same question before."""
     request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
-    known = dataset.ledger.known(account.name, request.hash)
+    known = dataset.ledger.known(account.name, request.hash, to_show=False)
     if known is None:
         check_affordable(account, event, neighbours)
     session = dataset.table.engine.session

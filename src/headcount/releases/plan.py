@@ -104,7 +104,9 @@ class Plan:
 
     def charged(self, *, key: str | None = None, fresh: bool = False) -> Charge | None:
         """The charge that a release would find now instead of making one."""
-        return self.ledger.known(self.account.name, self.work.request.hash, key=key, fresh=fresh)
+        return self.ledger.known(
+            self.account.name, self.work.request.hash, key=key, fresh=fresh, to_show=False
+        )
 
     def described(
         self, *, key: str | None = None, fresh: bool = False, word: str = "fresh=True"
