@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from headcount.ledger.account import Account, Quota
+    from headcount.ledger.journal import Head
     from headcount.ledger.ledger import Ledger
     from headcount.ledger.opening import Share
 
@@ -175,8 +176,9 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     if not entries:
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("entry", "charged", "analyst", "release", "epsilon", "delta", "result"):
-        table.add_column(name)
+    for name in ("entry", "charged", "analyst", "release", "epsilon", "threshold delta", "result"):
+        # Times are for copying: narrow screens break other columns.
+        table.add_column(name, no_wrap=name == "charged", overflow="fold")
     for entry in entries:
         table.add_row(
             str(entry.sequence),
@@ -270,8 +272,23 @@ def verify(
     print("  charge was below the cost of its event")
     print(f"  {counted(len(history.results), 'stored result')}: {read}")
     print(f"  head {history.head.hash}")
+    if copy is not None:
+        print(f"  {_how_new(history.head)}")
     if not history.is_noted:
         print("  This machine's head was not moved: the server waits for a standby that is away.")
+
+
+def _how_new(head: Head) -> str:
+    """Whether this machine saw a later entry of the ledger that a copy is of."""
+    from headcount.ledger.heads import default_folder, seen_of
+
+    seen = seen_of(head.ledger, default_folder()) if head.ledger else None
+    if seen is not None and seen.sequence > head.sequence:
+        return (
+            f"It is not the newest copy: this machine has seen entry {seen.sequence} of the same "
+            "ledger."
+        )
+    return "A copy cannot show that it is the newest."
 
 
 @app.command()

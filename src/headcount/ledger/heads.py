@@ -97,8 +97,7 @@ class Heads:
         self._newest = head
 
     def _path(self, ledger: str, ending: str) -> Path:
-        # By a hash: the name comes from a database, and a path must not.
-        return self._folder / f"ledger-{hashlib.sha256(ledger.encode()).hexdigest()[:16]}.{ending}"
+        return _path(self._folder, ledger, ending)
 
 
 class HeadFile:
@@ -175,6 +174,16 @@ class HeadFile:
             "charge that was made stays, and trying again under its key is free. Make the folder "
             "writable, or name another with HEADCOUNT_HEADS."
         )
+
+
+def seen_of(ledger: str, folder: Path) -> Head | None:
+    """The newest entry of a ledger that this machine saw, by the ledger's own name."""
+    return HeadFile(_path(folder, ledger, "head"), "").read()
+
+
+def _path(folder: Path, ledger: str, ending: str) -> Path:
+    # By a hash: the name comes from a database, and a path must not.
+    return folder / f"ledger-{hashlib.sha256(ledger.encode()).hexdigest()[:16]}.{ending}"
 
 
 def _check(head: Head) -> str:

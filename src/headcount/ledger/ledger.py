@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger import asking, charging, opening, pieces, reading, roles
-from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, units_up
+from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, quota_left, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
 from headcount.ledger.arguments import read
@@ -35,6 +35,7 @@ from headcount.ledger.words import LARGEST, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
 
 T = TypeVar("T")
@@ -68,6 +69,7 @@ class Ledger:
         weakref.finalize(self, self._store.engine.dispose)
         self._heads = Heads(default_folder() if heads is None else Path(heads), place)
         self._id = ""
+        self._is_private = False
         # What was written by this object. A source never leaves its account.
         self._covered: dict[str, set[str]] = {}
         try:
@@ -205,6 +207,12 @@ class Ledger:
         """The quotas of an account, by analyst."""
         name = read("account", account)
         return self._read(lambda connection: reading.quotas_of(connection, name), [])
+
+    def quota_words(self, account: Account, spend: Zcdp) -> str | None:
+        """What the quota of whoever asks has left, and whether it can pay; nothing without one."""
+        found = self.quotas(account.name)
+        mine = next((quota for quota in found if quota.analyst == self.analyst), None)
+        return quota_left(account, self.analyst, mine, spend) if found else None
 
     def entries(self, account: str, verb: str | None = None) -> list[Entry]:
         """All charges of an account, or those of one verb, oldest first."""
@@ -370,6 +378,9 @@ class Ledger:
 
         if not self._find():
             self._make()
+        if not self._is_private:
+            self._store.mend_modes()
+            self._is_private = True
         value, head = self._guarded(write, UNKNOWN, only=only)
         self._heads.advance(head)
         return value

@@ -6,7 +6,7 @@ import os
 import pwd
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -151,11 +151,31 @@ class SQLiteStore(Store):
 
     def keep_others_out(self) -> None:
         """Take the rights of all but the owner and the group away from a ledger's files."""
+        self._change_modes(lambda mode: mode & ~stat.S_IRWXO)
+
+    def mend_modes(self) -> None:
+        """Close a file to others that everybody may read, as a copy is that was put back.
+
+        The group loses what everybody had: a umask gave it that, and nobody asked for it.
+        """
+
+        def mended(mode: int) -> int:
+            others = mode & stat.S_IRWXO
+            if not others:
+                return mode
+            is_from_umask = mode >> 3 & stat.S_IRWXO == others
+            return mode & ~stat.S_IRWXO & ~(stat.S_IRWXG if is_from_umask else 0)
+
+        self._change_modes(mended)
+
+    def _change_modes(self, changed: Callable[[int], int]) -> None:
         for ending in ("", "-wal", "-shm", ".queue"):
             path = f"{self.address.path}{ending}"
             # Only the owner can, and not every file is there.
             with suppress(OSError):
-                os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~stat.S_IRWXO)
+                mode = stat.S_IMODE(os.stat(path).st_mode)
+                if changed(mode) != mode:
+                    os.chmod(path, changed(mode))
 
     def lock(self, connection: sa.Connection) -> None:
         """Nothing more to do: BEGIN IMMEDIATE has the lock."""

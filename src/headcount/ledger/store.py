@@ -144,6 +144,9 @@ class Store(ABC):
     def keep_others_out(self) -> None:  # noqa: B027  a server has no files of its own
         """Take rights away that an earlier version left to everybody."""
 
+    def mend_modes(self) -> None:  # noqa: B027  as above
+        """Take rights away that a copy was put back with, before the first write."""
+
     def queue(self) -> AbstractContextManager[None]:
         """Wait in line before a write transaction begins."""
         return nullcontext()
