@@ -103,7 +103,7 @@ def test_a_terminal_without_the_letters_is_shown_escapes(berries: Path) -> None:
 @pytest.mark.parametrize("command", [COUNT, "ledger verify"])
 @pytest.mark.parametrize("after", ["| true", ">&-", "2>&-", ">/dev/full"])
 def test_output_that_nobody_takes_is_no_traceback(berries: Path, command: str, after: str) -> None:
-    Ledger(berries / "l.db")
+    Ledger(berries / "l.db")._make()
     ended = shell(berries, command, after)
     codes = {"| true": {0, 1}, ">/dev/full": {1}}  # a pipe closes sooner or later
     assert ended.returncode in codes.get(after, {0}), ended.stderr

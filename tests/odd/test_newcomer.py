@@ -97,10 +97,10 @@ def test_again_goes_with_no_other(other: str, place: Path) -> None:
     "command", [["show"], ["verify"], ["export"], ["statement", "web"], ["result", "k"]], ids=str
 )
 def test_who_only_looks_makes_no_ledger(command: list[str], place: Path) -> None:
-    for there in ("none.db", "no/such/none.db"):
+    for there, shown in (("none.db", f"{place}/none.db"), ("no/such/none.db",) * 2):
         ended = run("ledger", *command, f"--ledger={there}")
         assert ended.code == 4, ended.out
-        assert f"There is no ledger at '{there}'. Check --ledger and HEADCOUNT_LEDGER." in ended.err
+        assert f"There is no ledger at '{shown}'. Check --ledger and HEADCOUNT_LEDGER." in ended.err
     assert not (place / "no").exists()
     assert not (place / "none.db").exists()
     assert not (place / "heads").exists()
@@ -116,7 +116,7 @@ def test_a_ledger_that_is_gone_is_called_gone(place: Path) -> None:
 
 
 def test_show_begins_with_the_place(place: Path) -> None:
-    Ledger("l.db")
+    Ledger("l.db")._make()
     empty = run("ledger", "show").out.splitlines()
     assert empty == [f"ledger {place / 'l.db'}", "The ledger has no accounts yet."]
     assert run("ledger", "open", "web", "--budget=1").code == 0

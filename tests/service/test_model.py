@@ -228,7 +228,7 @@ def test_memory_sqlite_and_postgres_are_one_ledger(
         Three.memory, Three.folder = memory, folder
         Three.places = [f"{folder}/ledger.db", server.new_schema()]
         for place in Three.places:
-            Ledger(place, heads=f"{folder}/heads")
+            Ledger(place, heads=f"{folder}/heads")._make()
         Three.stores = [memory.Files(Three.places[0]), memory.Rows(Three.places[1])]
         Three.empty = [store.copy() for store in Three.stores]
         run_state_machine_as_test(

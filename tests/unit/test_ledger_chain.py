@@ -103,6 +103,7 @@ def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
 
 def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open_account("web", Budget(rho=1))
     with ledger._store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
         assert compare_metadata(context, metadata) == []
@@ -114,7 +115,7 @@ def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
 
 def test_a_ledger_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    Ledger(path)
+    Ledger(path).open_account("web", Budget(rho=1))
     raw = sqlite3.connect(path)
     raw.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
     raw.commit()

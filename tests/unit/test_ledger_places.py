@@ -10,6 +10,7 @@ from headcount.ledger.address import parse_address
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.mounts import network_file_system
 from headcount.ledger.postgres import NAMES, wrong_settings
+from headcount.privacy.budget import Budget
 
 MOUNTS = r"""
 /dev/vda / ext4 rw,relatime 0 0
@@ -63,7 +64,7 @@ def test_settings_that_did_not_take_are_refused(
 ) -> None:
     monkeypatch.setattr(sqlite, "NORMAL", 3)
     with pytest.raises(LedgerError, match="synchronous must be NORMAL"):
-        Ledger(tmp_path / "ledger.db")
+        Ledger(tmp_path / "ledger.db").open_account("web", Budget(rho=1))
 
 
 def test_no_password_is_ever_shown() -> None:

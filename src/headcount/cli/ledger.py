@@ -10,15 +10,17 @@ import typer
 
 from headcount.cli import options as option
 from headcount.cli.output import write_text
+from headcount.cli.words import counted
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.screens import quoted, visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from headcount.ledger.account import Account
+    from headcount.ledger.account import Account, Quota
+    from headcount.ledger.journal import Head
     from headcount.ledger.ledger import Ledger
-    from headcount.privacy.budget import Budget
+    from headcount.ledger.opening import Share
 
 app = typer.Typer(
     help="The budget: what was spent, on what, and what is left.", no_args_is_help=True
@@ -35,7 +37,7 @@ def top() -> None:
 
 
 def _ledger(address: str | None) -> Ledger:
-    """The ledger, made if there is none."""
+    """The ledger, to be written to: the first write makes it."""
     from headcount.ledger.ledger import Ledger
     from headcount.releases.accounts import default_ledger
 
@@ -48,25 +50,13 @@ def _there(address: str | None) -> Ledger:
     from headcount.releases.accounts import ledger_place
 
     place = ledger_place(address)
-    if "://" not in str(place) and not Path(place).exists():
-        gone = _gone(Path(place)) if Path(place).parent.is_dir() else ""
+    if "://" not in str(place) and not Path(place).parent.is_dir():
         raise LedgerError(
-            f"There is no ledger at {quoted(place)}. {gone}Check --ledger and HEADCOUNT_LEDGER."
+            f"There is no ledger at {quoted(place)}. Check --ledger and HEADCOUNT_LEDGER."
         )
-    return Ledger(place)
-
-
-def _gone(place: Path) -> str:
-    """Whether this machine saw a ledger there before."""
-    from headcount.ledger.address import parse_address
-    from headcount.ledger.heads import Heads, default_folder
-
-    folder = default_folder()
-    if not folder.is_dir() or Heads(folder, parse_address(place)).read() is None:
-        return ""
-    return (
-        "One was there, and is gone: bring it back, since without it nobody knows what was spent. "
-    )
+    book = Ledger(place)
+    book.must_be_there()
+    return book
 
 
 @app.command("open")
@@ -81,7 +71,7 @@ def open_account(
     delta: str = typer.Option("1e-6", help="The delta of the limit."),
     neighbours: str = typer.Option("add-remove", help="add-remove or replace."),
     quota: list[str] = typer.Option(
-        [], help="What one analyst may spend, as epsilon: ann=0.5. Repeat it."
+        [], help="What one analyst may spend, as epsilon: ann=0.5. With ann=0, nothing. Repeat it."
     ),
     account: str | None = typer.Option(
         None, help="The account's name. By default the path, or the name that was given."
@@ -116,9 +106,14 @@ def open_account(
     opened = book.open_account(name, budget, Neighbours(neighbours), identity.covers, shares)
     print(visible_lines(str(opened)))
     print(f"  {text_bar(opened)}")
+    named = {analyst for analyst, _ in shares}
+    for one in book.quotas(name):
+        if one.analyst in named:
+            print(f"  {visible(_quota_said(opened, one))}")
 
 
-def _quota(text: str) -> tuple[str, Budget]:
+def _quota(text: str) -> tuple[str, Share]:
+    from headcount.privacy.argument import number_of
     from headcount.privacy.budget import Budget
 
     analyst, _, epsilon = text.rpartition("=")
@@ -126,7 +121,18 @@ def _quota(text: str) -> tuple[str, Budget]:
         raise UsageError(
             "A quota is written analyst=epsilon, such as ann=0.5. Nothing was changed."
         )
-    return analyst, Budget(epsilon=epsilon)
+    return analyst, 0 if number_of(epsilon) == 0 else Budget(epsilon=epsilon)
+
+
+def _quota_said(account: Account, quota: Quota) -> str:
+    from headcount.accounting.convert import shown
+    from headcount.ledger.statement import epsilon_alone
+
+    if quota.spent.rho >= quota.limit.rho:
+        more = " more" if quota.spent.rho > 0 else ""
+        return f"quota of {quota.analyst}: may spend nothing{more}"
+    spent, limit = (shown(epsilon_alone(account, part)) for part in (quota.spent, quota.limit))
+    return f"quota of {quota.analyst}: epsilon {spent} of {limit} spent"
 
 
 @app.command()
@@ -163,16 +169,16 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     say(f"  {text_bar(account)} {percent(account)} spent")
     say(f"  epsilon {account.shown_left} left for one release")
     for quota in book.quotas(account.name):
-        spent, limit = (shown(epsilon_alone(account, part)) for part in (quota.spent, quota.limit))
-        say(f"  quota of {quota.analyst}: epsilon {spent} of {limit} spent")
+        say(f"  {_quota_said(account, quota)}")
     for source in book.covered_by(account.name):
         say(f"  covers {source}")
     entries = book.entries(account.name)
     if not entries:
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("entry", "charged", "analyst", "release", "epsilon", "delta", "result"):
-        table.add_column(name)
+    for name in ("entry", "charged", "analyst", "release", "epsilon", "threshold delta", "result"):
+        # Times are for copying: narrow screens break other columns.
+        table.add_column(name, no_wrap=name == "charged", overflow="fold")
     for entry in entries:
         table.add_row(
             str(entry.sequence),
@@ -229,9 +235,18 @@ def grant(
     ledger: str | None = WHERE,
 ) -> None:
     """Let somebody use a ledger on PostgreSQL: charge, or only read, or own it."""
-    book = _ledger(ledger)
-    book.grant(role, name)
-    print(visible_lines(f"{name} is {role} of the ledger {book.address} now."))
+    print(visible_lines(_there(ledger).grant(role, name)))
+
+
+@app.command()
+def revoke(
+    name: str = typer.Argument(help="A role of the PostgreSQL server."),
+    ledger: str | None = WHERE,
+) -> None:
+    """Take all of a role's rights on a ledger on PostgreSQL. What it spent stays spent."""
+    book = _there(ledger)
+    book.revoke(name)
+    print(visible_lines(f"{name} has no rights on the ledger {book.address} any more."))
 
 
 @app.command()
@@ -250,12 +265,30 @@ def verify(
         book = _there(ledger)
         place, history = book.address, book.verify()
     print(f"The ledger {visible(place)} is as it was written.")
-    print(f"  {history.head.sequence} entries, each with the hash of the one before")
-    print(f"  {history.n_charges} charges in {len(history.accounts)} accounts: sums agree, and no")
-    print("  charge was below the cost of its event")
     read = "hashes agree" if history.read_results else "named here, and kept elsewhere"
-    print(f"  {len(history.results)} stored results: {read}")
+    n_charges = counted(history.n_charges, "charge")
+    print(f"  {counted(history.head.sequence, 'entry')}, each with the hash of the one before")
+    print(f"  {n_charges} in {counted(len(history.accounts), 'account')}: sums agree, and no")
+    print("  charge was below the cost of its event")
+    print(f"  {counted(len(history.results), 'stored result')}: {read}")
     print(f"  head {history.head.hash}")
+    if copy is not None:
+        print(f"  {_how_new(history.head)}")
+    if not history.is_noted:
+        print("  This machine's head was not moved: the server waits for a standby that is away.")
+
+
+def _how_new(head: Head) -> str:
+    """Whether this machine saw a later entry of the ledger that a copy is of."""
+    from headcount.ledger.heads import default_folder, seen_of
+
+    seen = seen_of(head.ledger, default_folder()) if head.ledger else None
+    if seen is not None and seen.sequence > head.sequence:
+        return (
+            f"It is not the newest copy: this machine has seen entry {seen.sequence} of the same "
+            "ledger."
+        )
+    return "A copy cannot show that it is the newest."
 
 
 @app.command()

@@ -54,6 +54,12 @@ def in_shell(message: str) -> str:
     return message
 
 
+def counted(n: int, what: str) -> str:
+    """So many of something: 1 entry, 2 entries."""
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{n} {what if n == 1 else many}"
+
+
 def _spelled(name: str) -> str:
     return "--" + {"ranges": "range", "types": "type"}.get(name, name).replace("_", "-")
 

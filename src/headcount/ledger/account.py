@@ -26,6 +26,13 @@ def from_units(rho: int, delta: int) -> Zcdp:
     return Zcdp(rho * RHO_UNIT, delta * DELTA_UNIT)
 
 
+def shown_down(epsilon: Fraction) -> str:
+    """What is left, for people, who may ask for that much: rounded down, but for a unit's crumb."""
+    if epsilon < Fraction(1, 1000):
+        return shown(epsilon)
+    return shown(epsilon + CRUMB, down=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """The budget of one dataset, for one neighbour relation, at one moment.
@@ -65,9 +72,8 @@ class Account:
 
     @property
     def shown_left(self) -> str:
-        """The same for people, who may ask for that much: rounded down, but for a unit's crumb."""
-        left = self.epsilon_left
-        return shown(left) if left < Fraction(1, 1000) else shown(left + CRUMB, down=True)
+        """The same for people."""
+        return shown_down(self.epsilon_left)
 
     def __str__(self) -> str:
         return (
@@ -85,6 +91,11 @@ class Quota:
     analyst: str
     limit: Zcdp
     spent: Zcdp
+
+    @property
+    def left(self) -> Zcdp:
+        """What the analyst may still spend, as long as the account has it."""
+        return Zcdp(self.limit.rho - self.spent.rho, self.limit.delta - self.spent.delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +178,28 @@ def quota_refusal(account: Account, analyst: str, quota: Quota | None, spend: Zc
             f"nothing was charged. Its owner can give one: headcount ledger open {account.name} "
             f"--quota {analyst}=0.5"
         )
-    left = Zcdp(quota.limit.rho - quota.spent.rho, quota.limit.delta - quota.spent.delta)
     return (
         f"The quota of {analyst!r} in account {account.name!r} has "
-        f"{_has_and_needs(account, left, spend)}. Nothing was read and nothing was charged."
+        f"{_has_and_needs(account, quota.left, spend)}. Nothing was read and nothing was charged."
     )
+
+
+def quota_left(account: Account, analyst: str, quota: Quota | None, spend: Zcdp) -> str:
+    """The quota of an analyst in an account that has quotas, for a plan of this cost."""
+    if quota is None:
+        return f"none for {analyst}: the release will be refused"
+    if not spend <= quota.left:
+        needs = _has_and_needs(account, quota.left, spend)
+        return f"{analyst} has {needs}: the release will be refused"
+    left = epsilon_at(quota.left.rho, account.stated_delta - account.limit.delta)
+    return f"{analyst} has epsilon {shown_down(left)} left"
 
 
 def _has_and_needs(account: Account, left: Zcdp, spend: Zcdp) -> str:
     if spend.rho > left.rho:
         at = account.stated_delta - account.limit.delta
         has_epsilon, needs_epsilon = (epsilon_at(rho, at) for rho in (left.rho, spend.rho))
-        has, needs = shown(has_epsilon), shown(needs_epsilon)
+        has, needs = shown_down(has_epsilon), shown(needs_epsilon)
         if has == needs:
             # One number for both would say that it suffices.
             has, needs = shown(has_epsilon, down=True), shown(needs_epsilon, up=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -81,8 +82,14 @@ def _neither() -> UsageError:
     )
 
 
+def usual_place() -> Path:
+    """Where a ledger is when nobody says. Its folder is made with the ledger."""
+    data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data_home) / "headcount" / "ledger.db"
+
+
 def _file(path: Path) -> Address:
-    has_folder = path.parent.is_dir()
+    has_folder = path.parent.is_dir() or path == usual_place()
     if is_address_like(path.name if has_folder else path) and not path.exists():
         # It would be a file whose name holds a password.
         raise _neither()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from headcount.errors import UsageError
 from headcount.ledger.words import storable
@@ -33,9 +33,12 @@ def _budget(value: Any, name: str) -> Budget | None:
     return value
 
 
-def _must_have_budget(value: Any, name: str) -> Budget:
+def _share(value: Any, name: str) -> Budget | Literal[0]:
+    if value == 0 and isinstance(value, int | float) and not isinstance(value, bool):
+        return 0
     if not isinstance(value, Budget):
-        raise refused(name, "a Budget", value, f"{name}=hc.Budget(epsilon=0.5)")
+        needed = "a Budget, or 0 for nothing more"
+        raise refused(name, needed, value, f"{name}=hc.Budget(epsilon=0.5)")
     return value
 
 
@@ -68,7 +71,7 @@ def _covers(value: Any, name: str) -> list[str]:
     return found
 
 
-def _quotas(value: Any, name: str) -> list[tuple[str, Budget]]:
+def _quotas(value: Any, name: str) -> list[tuple[str, Budget | Literal[0]]]:
     if isinstance(value, list | tuple) and not value:
         return []
     instead = f"{name}=[('ann', hc.Budget(epsilon=0.5))]"
@@ -80,8 +83,7 @@ def _quotas(value: Any, name: str) -> list[tuple[str, Budget]]:
         raise refused(f"a quota in {name}", "an analyst and a Budget", value, instead)
     analyst = _named("The analyst's name")
     return [
-        (analyst(who, "an analyst"), _must_have_budget(share, f"a quota in {name}"))
-        for who, share in pairs
+        (analyst(who, "an analyst"), _share(share, f"a quota in {name}")) for who, share in pairs
     ]
 
 
@@ -109,7 +111,7 @@ CHECKS: dict[str, Check] = {
     "key": _named("The key"),
     "verb": _verb,
     "budget": _budget,
-    "share": _must_have_budget,
+    "share": _share,
     "neighbours": _neighbours,
     "covers": _covers,
     "sources": _sources,

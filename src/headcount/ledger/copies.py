@@ -21,12 +21,17 @@ from headcount.ledger.connect import open_store, reason
 from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import FIELDS, HASHED, start
 from headcount.ledger.migrate import bring_up_to_date
+from headcount.ledger.schema import VERSION_TABLE
 from headcount.ledger.verify import check
 from headcount.ledger.words import distrusted
 from headcount.screens import quoted
 
 Row = namedtuple("Row", FIELDS)  # type: ignore[misc]
 NUMBERS = ("sequence", "rho", "delta")
+GIVE = (
+    "Give the path of a ledger file, or of what `headcount ledger export` wrote. Nothing was "
+    "changed."
+)
 SQLITE = b"SQLite format 3\x00"
 
 
@@ -38,10 +43,7 @@ def verify_copy(path: str | Path) -> History:
             is_database = file.read(len(SQLITE)) == SQLITE
         return _database(where) if is_database else _journal(where)
     except OSError:
-        raise UsageError(
-            f"The copy {quoted(where)} cannot be read. Give the path of a ledger file, or of what "
-            "`headcount ledger export` wrote. Nothing was changed."
-        ) from None
+        raise UsageError(f"The copy {quoted(where)} cannot be read. {GIVE}") from None
 
 
 def _database(path: Path) -> History:
@@ -51,6 +53,8 @@ def _database(path: Path) -> History:
         try:
             _copy(path, mine)
             store = open_store(parse_address(mine))
+            if VERSION_TABLE not in store.tables():
+                raise UsageError(f"The copy {quoted(path)} is a database without a ledger. {GIVE}")
             bring_up_to_date(store)
             with store.reading() as connection:
                 return check(store, connection, None, full=True)
@@ -93,7 +97,8 @@ def _journal(path: Path) -> History:
 
 
 def _rows(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8") as lines:
+    # As bytes: what is no text is no entry either, and is refused as such.
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 record = json.loads(line)
@@ -103,8 +108,5 @@ def _rows(path: Path) -> Iterator[Any]:
             except (ValueError, TypeError, RecursionError):
                 whole = texts = False
             if not (whole and texts):
-                raise UsageError(
-                    f"Line {number} of {quoted(path)} is no entry of a ledger. Give the path of a "
-                    "ledger file, or of what `headcount ledger export` wrote. Nothing was changed."
-                )
+                raise UsageError(f"Line {number} of {quoted(path)} is no entry of a ledger. {GIVE}")
             yield row

@@ -51,8 +51,11 @@ class Heads:
         self._here = HeadFile(folder / f"{stem}-{name}.head", address.shown)
         self._own: HeadFile | None = None
         self._newest: Head | None = None
+
+    def make_folder(self) -> None:
+        """Make the folder that heads are kept in, or say that none can be."""
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             raise self._here.unusable() from None
 
@@ -83,6 +86,7 @@ class Heads:
 
     def advance(self, head: Head) -> None:
         """Move forward to ``head``, unless another process already came this far."""
+        self.make_folder()
         if self._own is None:
             self.belong_to(head.ledger)
         assert self._own is not None  # noqa: S101  made above
@@ -93,8 +97,7 @@ class Heads:
         self._newest = head
 
     def _path(self, ledger: str, ending: str) -> Path:
-        # By a hash: the name comes from a database, and a path must not.
-        return self._folder / f"ledger-{hashlib.sha256(ledger.encode()).hexdigest()[:16]}.{ending}"
+        return _path(self._folder, ledger, ending)
 
 
 class HeadFile:
@@ -176,6 +179,16 @@ class HeadFile:
             "charge that was made stays, and trying again under its key is free. Make the folder "
             "writable, or name another with HEADCOUNT_HEADS."
         )
+
+
+def seen_of(ledger: str, folder: Path) -> Head | None:
+    """The newest entry of a ledger that this machine saw, by the ledger's own name."""
+    return HeadFile(_path(folder, ledger, "head"), "").read()
+
+
+def _path(folder: Path, ledger: str, ending: str) -> Path:
+    # By a hash: the name comes from a database, and a path must not.
+    return folder / f"ledger-{hashlib.sha256(ledger.encode()).hexdigest()[:16]}.{ending}"
 
 
 def _check(head: Head) -> str:

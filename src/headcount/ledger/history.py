@@ -45,6 +45,8 @@ class History:
     """Charges for samples that cost more than they say, where all entries are read."""
     read_results: bool = False
     """Whether the stored bytes were read and have these digests."""
+    is_noted: bool = True
+    """Whether the head of this machine says how far this came; not while a standby is away."""
 
     def add(self, row: Any, *, full: bool) -> None:
         """Take one more entry into account."""

@@ -19,15 +19,15 @@ import sqlalchemy as sa
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger import asking, charging, opening, pieces, reading, roles
-from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, units_up
+from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, quota_left, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.address import parse_address
 from headcount.ledger.arguments import read
-from headcount.ledger.connect import open_store, reason
+from headcount.ledger.connect import forbidden, is_forbidden, open_store, reason
 from headcount.ledger.heads import Heads, default_folder
 from headcount.ledger.history import History, load
 from headcount.ledger.journal import AT, LAST, Head, head_from
-from headcount.ledger.migrate import bring_up_to_date
+from headcount.ledger.migrate import bring_up_to_date, is_there
 from headcount.ledger.pieces import Run
 from headcount.ledger.store import Writer
 from headcount.ledger.verify import check, name_of
@@ -35,12 +35,14 @@ from headcount.ledger.words import LARGEST, distrusted, gone, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
 
 T = TypeVar("T")
 CHECKPOINT = 500
 """So many entries are read again at each opening before the sums are kept anew."""
 WAITS = (0.1, 0.5, 2.0)
+CANNOT = "It cannot be opened and written as a ledger. Nothing was charged."
 UNKNOWN = (
     "It is unknown whether this was written, so count it as spent. Nothing is released. Trying "
     "again under the same key never charges twice."
@@ -49,6 +51,9 @@ UNKNOWN = (
 
 class Ledger:
     """Accounts and their charges. Safe to use from many processes at once.
+
+    Whoever only looks makes nothing: the first write makes a ledger that is not there, unless this
+    machine saw one in its place.
 
     address: the path of a file, for one machine; ``postgresql://user@host/database``, for a team
     heads:   the folder that keeps the head of each ledger; ``HEADCOUNT_HEADS`` or the user's
@@ -63,19 +68,42 @@ class Ledger:
         # Connections end with the ledger, not when the collector happens to find them.
         weakref.finalize(self, self._store.engine.dispose)
         self._heads = Heads(default_folder() if heads is None else Path(heads), place)
+        self._id = ""
+        self._is_private = False
+        # What was written by this object. A source never leaves its account.
+        self._covered: dict[str, set[str]] = {}
         try:
-            self._id = self._open()
+            self._find()
+            self.analyst = storable(self._store.analyst(), "The analyst's name")
         except BaseException:
             self._store.engine.dispose()
             raise
-        # What was written by this object. A source never leaves its account.
-        self._covered: dict[str, set[str]] = {}
 
-    def _open(self) -> str:
-        meaning = "It cannot be opened and written as a ledger. Nothing was charged."
-        self._guarded(lambda: bring_up_to_date(self._store), meaning, waits=())
-        self.analyst = storable(self._store.analyst(), "The analyst's name")
-        return self._guarded(lambda: self._check(full=False), meaning).head.ledger
+    @property
+    def is_there(self) -> bool:
+        """Whether the ledger was made: by this program or, meanwhile, by another."""
+        return self._find()
+
+    def _find(self) -> bool:
+        """Open the ledger, if there is one."""
+        if not self._id:
+            # The head first: what it says was there before the look that follows.
+            there = self._guarded(
+                lambda: is_there(self._store, self._heads.read()), CANNOT, waits=()
+            )
+            if there:
+                self._open()
+        return bool(self._id)
+
+    def _open(self, only: str = "") -> None:
+        self._guarded(lambda: bring_up_to_date(self._store), CANNOT, waits=(), only=only)
+        self._id = self._guarded(lambda: self._check(full=False), CANNOT).head.ledger
+
+    def _make(self) -> None:
+        """Make the ledger, or find that another process did so first."""
+        self._heads.make_folder()
+        self._store.make_place()
+        self._open("make a ledger there")
 
     def open_account(
         self,
@@ -83,14 +111,15 @@ class Ledger:
         budget: Budget | None = None,
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         covers: Sequence[str] = (),
-        quotas: Sequence[tuple[str, Budget]] = (),
+        quotas: Sequence[tuple[str, opening.Share]] = (),
     ) -> Account:
         """The account of this name; opened with ``budget`` if there is none yet.
 
         covers:  the sources whose people it protects, each by what it is known by: the path of
                  a file, from the root on and without links, or what a server says of a table.
                  ``headcount ledger open --covers`` finds that out from any spelling
-        quotas:  analysts, each with what they may spend; set with the account or not at all
+        quotas:  analysts, each with what they may spend, or with 0 for nothing more; set with the
+                 account or not at all
 
         A budget is a promise that was made: a different one for an open account is refused. So is
         a source in ``covers`` that belongs to another account: its people have a budget already.
@@ -101,38 +130,55 @@ class Ledger:
         return self._write(
             lambda writer: opening.open_account(
                 writer, self._id, self.analyst, name, budget, neighbours, covers, shares
-            )
+            ),
+            "set quotas" if shares else "open accounts and add sources to them",
         )
 
-    def set_quota(self, account: str, analyst: str, budget: Budget) -> Quota:
-        """Let one analyst spend up to ``budget`` of an account, and nobody without a quota."""
+    def set_quota(self, account: str, analyst: str, budget: opening.Share) -> Quota:
+        """Let one analyst spend up to ``budget`` of an account, and nobody without a quota.
+
+        With 0 they may spend nothing more; what they spent stays.
+        """
         analyst, budget = read("analyst", analyst), read("share", budget, called="budget")
         whole = self.account(account)
         return self._write(
-            lambda writer: opening.set_quota(writer, self._id, self.analyst, whole, analyst, budget)
+            lambda writer: opening.set_quota(
+                writer, self._id, self.analyst, whole, analyst, budget
+            ),
+            "set quotas",
         )
 
-    def grant(self, role: str, name: str) -> None:
-        """Make a login of the PostgreSQL server an analyst, an auditor or an owner here."""
+    def grant(self, role: str, name: str) -> str:
+        """Make a login of the PostgreSQL server an analyst, an auditor or an owner here.
+
+        Returns what it is now, in words.
+        """
         named = read("analyst", name, called="name")
-        self._guarded(
+        self.must_be_there()
+        return self._guarded(
             lambda: roles.grant(self._store, role, named), "Nothing was changed.", waits=()
         )
+
+    def revoke(self, name: str) -> None:
+        """Take all rights on this ledger from a login of the PostgreSQL server."""
+        named = read("analyst", name, called="name")
+        self.must_be_there()
+        self._guarded(lambda: roles.revoke(self._store, named), "Nothing was changed.", waits=())
 
     def covering(self, sources: Sequence[str]) -> dict[str, str]:
         """The account that each of the sources belongs to, where there is one."""
         asked = read("sources", sources)
-        return self._read(lambda connection: reading.covering(connection, asked))
+        return self._read(lambda connection: reading.covering(connection, asked), {})
 
     def covered_from(self, start: str) -> list[tuple[str, str]]:
         """The sources that begin so, each with its account."""
         begins = read("source", start, called="start")
-        return self._read(lambda connection: reading.covered_from(connection, begins))
+        return self._read(lambda connection: reading.covered_from(connection, begins), [])
 
     def covered_by(self, account: str) -> list[str]:
         """The sources that belong to an account."""
         name = read("account", account)
-        return self._read(lambda connection: reading.covered_by(connection, name))
+        return self._read(lambda connection: reading.covered_by(connection, name), [])
 
     def account(self, name: str) -> Account:
         """The account of this name as it stands now."""
@@ -146,7 +192,7 @@ class Ledger:
     def find_account(self, name: str) -> Account | None:
         """The same, or nothing."""
         named = {"name": read("account", name, called="name")}
-        row = self._read(lambda c: c.execute(reading.ACCOUNT, named).first())
+        row = self._read(lambda c: c.execute(reading.ACCOUNT, named).first(), None)
         return None if row is None else reading.account_from(row)
 
     def opening(self, name: str) -> Opening:
@@ -155,17 +201,23 @@ class Ledger:
 
     def accounts(self) -> list[Account]:
         """All accounts, by name."""
-        return self._read(reading.all_accounts)
+        return self._read(reading.all_accounts, [])
 
     def quotas(self, account: str) -> list[Quota]:
         """The quotas of an account, by analyst."""
         name = read("account", account)
-        return self._read(lambda connection: reading.quotas_of(connection, name))
+        return self._read(lambda connection: reading.quotas_of(connection, name), [])
+
+    def quota_words(self, account: Account, spend: Zcdp) -> str | None:
+        """What the quota of whoever asks has left, and whether it can pay; nothing without one."""
+        found = self.quotas(account.name)
+        mine = next((quota for quota in found if quota.analyst == self.analyst), None)
+        return quota_left(account, self.analyst, mine, spend) if found else None
 
     def entries(self, account: str, verb: str | None = None) -> list[Entry]:
         """All charges of an account, or those of one verb, oldest first."""
         name, verb = read("account", account), read("verb", verb)
-        return self._read(lambda connection: reading.charges_of(connection, name, verb))
+        return self._read(lambda connection: reading.charges_of(connection, name, verb), [])
 
     def stored_result(self, sequence: int) -> bytes | None:
         """What the charge of this number released, if it came to that."""
@@ -174,26 +226,34 @@ class Ledger:
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""
-        return self._read(reading.journal)
+        return self._read(reading.journal, [])
 
     def known(
-        self, account: str, request_hash: str, *, key: str | None = None, fresh: bool = False
+        self,
+        account: str,
+        request_hash: str,
+        *,
+        key: str | None = None,
+        fresh: bool = False,
+        to_show: bool = True,
     ) -> Charge | None:
         """The charge made before under this key or, unless fresh, for this question.
 
-        Of several for the question it is the newest, or the first if a key was given.
+        Of several for the question it is the newest, or the first if a key was given. Whoever only
+        asks whether there is one does so without ``to_show``, and waits for no flush.
         """
         question = asking.NO_QUESTION if fresh else request_hash
         names = {"account": account, "key": key or "", "question": question}
         return self._read_to_show(
             lambda run: asking.find(run, names, request_hash),
-            lambda charge: charge is not None and charge.result is not None,
+            lambda charge: to_show and charge is not None and charge.result is not None,
         )
 
     def key_of(self, account: str, start: str) -> str:
         """The one key in an account that begins so."""
         name, start = read("account", account), read("key", start, called="start")
-        keys = self._read(lambda c: reading.keys_from(c, name, start))
+        none: list[str] = []
+        keys = self._read(lambda c: reading.keys_from(c, name, start), none)
         if start in keys:
             return start
         if len(keys) != 1:
@@ -262,7 +322,17 @@ class Ledger:
 
     def verify(self) -> History:
         """Check everything again: the journal, the accounts, the results, and the head outside."""
+        self.must_be_there()
         return self._guarded(lambda: self._check(full=True), "It cannot be read to its end.")
+
+    def must_be_there(self) -> None:
+        """Refuse where there is no ledger."""
+        if not self._find():
+            raise LedgerError(
+                f"There is no ledger at {self.address!r}. Check --ledger and HEADCOUNT_LEDGER. A "
+                "new one is made by its first charge, or by: headcount ledger open. Nothing was "
+                "changed."
+            )
 
     def _check(self, *, full: bool) -> History:
         with self._store.reading() as connection:
@@ -275,19 +345,24 @@ class Ledger:
         begun = 0 if before is None else before.head.sequence
         with self._store.reading() as connection:
             history = check(self._store, connection, seen, before, full=full)
-        self._store.settle(history.head)
-        self._heads.advance(history.head)
+        history.is_noted = self._store.is_settled(history.head, patiently=full)
+        if history.is_noted:
+            self._heads.advance(history.head)
         if full or history.head.sequence - begun >= CHECKPOINT:
             history.save(sums)
         return history
 
-    def _read(self, job: Callable[[sa.Connection], T]) -> T:
+    def _read(self, job: Callable[[sa.Connection], T], nothing: T) -> T:
+        """Read, if there is a ledger to read from."""
+
         def read() -> T:
             seen = self._heads.read()
             with self._store.reading() as connection:
                 self._must_have(seen, reading.runs(connection))
                 return job(connection)
 
+        if not self._find():
+            return nothing
         return self._guarded(read, "It cannot be read. Nothing was charged.")
 
     def _must_have(self, seen: Head | None, run: Run) -> None:
@@ -297,9 +372,9 @@ class Ledger:
             if not there:
                 raise distrusted(self._store.address, gone(seen.sequence))
 
-    def _write(self, job: Callable[[Writer], tuple[T, Head]]) -> T:
+    def _write(self, job: Callable[[Writer], tuple[T, Head]], only: str = "") -> T:
         """Do one write transaction, wait for the disk, move the head outside, and only then
-        return what may be shown.
+        return what may be shown. ``only``: what this is, where it is the owner's alone.
         """
 
         def write() -> tuple[T, Head]:
@@ -310,14 +385,21 @@ class Ledger:
             self._store.settle(head, writer.ticket or None)
             return value, head
 
-        value, head = self._guarded(write, UNKNOWN)
+        if not self._find():
+            self._make()
+        if not self._is_private:
+            self._store.mend_modes()
+            self._is_private = True
+        value, head = self._guarded(write, UNKNOWN, only=only)
         self._heads.advance(head)
         return value
 
-    def _read_to_show(self, job: Callable[[Run], T], has_result: Callable[[T], bool]) -> T:
+    def _read_to_show(
+        self, job: Callable[[Run], T | None], has_result: Callable[[T | None], bool]
+    ) -> T | None:
         """Read what may hold a result; one is shown once it cannot be lost any more."""
 
-        def read() -> tuple[T, Head | None]:
+        def read() -> tuple[T | None, Head | None]:
             seen = self._heads.read()
             with self._store.reading() as connection:
                 run = reading.runs(connection)
@@ -327,30 +409,40 @@ class Ledger:
             if not has_result(value):
                 return value, None
             head = head_from(last, self._id)
-            self._store.settle(head)
+            # A head outside is written when all up to it is on disk.
+            if head != seen:
+                self._store.settle(head)
             return value, head
 
+        if not self._find():
+            return None
         value, head = self._guarded(read, "It cannot be read. Nothing was charged.")
         if head is not None:
             # It was shown, so this machine must not take a ledger without it.
             self._heads.advance(head)
         return value
 
-    def _guarded(self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS) -> T:
+    def _guarded(
+        self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS, only: str = ""
+    ) -> T:
         """Do a job; again when a connection was lost, since each finds out if it was done before.
 
         What a driver says may hold the address with its password, or a stored payload, so it is
         neither repeated nor linked to the error that is raised.
         """
+        refused = None
         for wait in (*waits, None):
             try:
                 return job()
             except self._store.errors as error:
+                if is_forbidden(error):
+                    refused = forbidden(self.address, self._store.analyst(), only)
+                    break
                 failed = reason(error)
                 if wait is None or not self._store.is_lost(error):
                     break
                 time.sleep(wait)
-        raise LedgerError(f"The ledger {self.address!r}: {failed}. {meaning}")
+        raise refused or LedgerError(f"The ledger {self.address!r}: {failed}. {meaning}")
 
     def __repr__(self) -> str:
         return f"Ledger({self.address!r})"

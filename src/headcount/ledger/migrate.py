@@ -8,13 +8,47 @@ from typing import Any
 import sqlalchemy as sa
 
 from headcount.errors import LedgerError
+from headcount.ledger.journal import Head
 from headcount.ledger.schema import VERSION_TABLE, metadata
 from headcount.ledger.store import Store
+from headcount.ledger.words import START_ANEW
 
 KNOWN = ("0001", "0002", "0003")
 CURRENT = KNOWN[-1]
 VERSION: sa.Select[Any] = sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
 STEPS = Path(__file__).parent / "migrations"
+
+
+def is_there(store: Store, seen: Head | None) -> bool:
+    """Whether a ledger is there; nothing is made. ``seen``: the head, as it was read before.
+
+    Where this machine saw one that is gone, nothing may be put in its place.
+    """
+    if is_ledger(store, store.tables()):
+        return True
+    if seen is not None:
+        raise LedgerError(
+            f"There is no ledger at {str(store.address)!r}. One was there, and is gone, with "
+            f"{seen.sequence} entries: bring it back, since without it nobody knows what was "
+            "spent. Nothing was charged. If it is lost, treat all of its budgets as spent, and "
+            f"{START_ANEW}."
+        )
+    return False
+
+
+def is_ledger(store: Store, names: set[str]) -> bool:
+    """Whether these are a ledger's tables, or none at all; those of others are left alone."""
+    if VERSION_TABLE in names:
+        return True
+    if names:
+        taken = sorted(names & set(metadata.tables))
+        which = f"the names that one needs: {', '.join(taken)}" if taken else "something else"
+        raise LedgerError(
+            f"{str(store.address)!r} is not a ledger, and has tables of {which}. Nothing was "
+            "changed and nothing was charged. Check --ledger and HEADCOUNT_LEDGER, or give the "
+            "ledger a file or a database of its own."
+        )
+    return False
 
 
 def bring_up_to_date(store: Store) -> None:
@@ -37,15 +71,7 @@ def bring_up_to_date(store: Store) -> None:
 
 
 def _version(store: Store, connection: sa.Connection) -> str | None:
-    names = set(sa.inspect(connection).get_table_names())
-    if VERSION_TABLE not in names:
-        taken = sorted(names & set(metadata.tables))
-        if taken:
-            raise LedgerError(
-                f"{str(store.address)!r} is not a ledger, and has tables of the names that one "
-                f"needs: {', '.join(taken)}. Nothing was charged. Give the ledger a database of "
-                "its own."
-            )
+    if not is_ledger(store, set(sa.inspect(connection).get_table_names())):
         return None
     version = connection.execute(VERSION).scalar()
     if version is not None and version not in KNOWN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -31,6 +31,8 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.screens import holds_login, quoted
 
+Share = Budget | Literal[0]
+"""What an analyst may spend; 0: nothing more."""
 ADD_ACCOUNT = accounts.insert()
 ADD_COVER = covers.insert()
 SET_QUOTA = sa.text(
@@ -64,7 +66,7 @@ def open_account(
     budget: Budget | None,
     neighbours: Neighbours,
     sources: Sequence[str],
-    shares: Sequence[tuple[str, Budget]] = (),
+    shares: Sequence[tuple[str, Share]] = (),
 ) -> tuple[Account, Head]:
     """The account of this name; opened with ``budget`` if there is none yet, and its quotas.
 
@@ -189,7 +191,7 @@ def check_same(account: Account, budget: Budget | None, neighbours: Neighbours) 
 
 
 def set_quota(
-    writer: Writer, ledger: str, analyst: str, account: Account, whose: str, budget: Budget
+    writer: Writer, ledger: str, analyst: str, account: Account, whose: str, budget: Share
 ) -> tuple[Quota, Head]:
     """Let one analyst spend up to ``budget`` of an account; what they spent before counts."""
     (last,) = writer.run((LAST, {}))
@@ -200,24 +202,26 @@ def set_quota(
 
 
 def _quota_steps(
-    writer: Writer, head: Head, analyst: str, account: Account, whose: str, budget: Budget
+    writer: Writer, head: Head, analyst: str, account: Account, whose: str, budget: Share
 ) -> tuple[Quota, Head, list[Step]]:
     """The quota, and what is to be written to set it."""
-    limit = spend_of(budget, account.limit, account.stated_delta)
-    if not limit <= account.limit:
-        raise UsageError(
-            f"A quota of {budget} is more than account {account.name!r} has. Nothing was changed."
-        )
     who = {"account": account.name, "analyst": whose}
     ((spent,),) = writer.run((SPENT_BY, who))
     so_far = from_units(int(spent[0]), int(spent[1]))
+    limit = so_far if budget == 0 else spend_of(budget, account.limit, account.stated_delta)
+    if not limit <= account.limit:
+        raise UsageError(
+            f"A quota of {_said(budget)} is more than account {account.name!r} has. Nothing was "
+            "changed."
+        )
     if not so_far <= limit:
         has = shown(
             Account("", account.neighbours, limit, so_far, account.stated_delta).epsilon_spent
         )
         raise UsageError(
             f"{whose!r} has spent epsilon {has} of account {account.name!r} already, more than a "
-            f"quota of {budget}. Nothing was changed."
+            f"quota of {_said(budget)}. Nothing was changed. To let {whose!r} spend nothing more, "
+            "set it to 0."
         )
     rho, delta = limit_units(limit, "The quota")
     row = {**who, "rho_limit": rho, "delta_limit": delta}
@@ -233,3 +237,12 @@ def _quota_steps(
     )
     steps: list[Step] = [(SET_QUOTA, row), (HAS_QUOTAS, {"account": account.name}), step]
     return Quota(account.name, whose, limit, so_far), head, steps
+
+
+def _said(share: Share) -> str:
+    """A share for people, who may have written it in Python or in a shell."""
+    if share == 0:
+        return "0"
+    if share.epsilon is not None:
+        return f"epsilon {float(share.epsilon):g}"
+    return f"rho {float(share.rho or 0):g}"

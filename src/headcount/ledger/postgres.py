@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from threading import Timer
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
 from headcount.errors import LedgerError, MissingExtraError
 from headcount.ledger.address import Address
+from headcount.ledger.connect import forbidden
 from headcount.ledger.journal import Head
+from headcount.ledger.schema import VERSION_TABLE
 from headcount.ledger.store import Rows, Store
 from headcount.ledger.words import distrusted, gone
 
+log = logging.getLogger("headcount")
+
+PATIENCE = 5.0
+"""Seconds after which whoever waits for the server is told so."""
+WAITING = "waiting for the server to flush (a synchronous standby may be away)"
 # The lock of a database in which writers queue: first come, first served. Any fixed number does.
 QUEUE = 4_845_414_443_455_544
 TAKE_TURN = f"SELECT pg_advisory_xact_lock({QUEUE})"
@@ -25,6 +34,21 @@ SETTLE = (
     "SELECT pg_logical_emit_message(true, 'headcount', ''), %(sequence)s = 0 OR EXISTS "
     "(SELECT FROM entries WHERE sequence = %(sequence)s AND hash = %(hash)s)"
 )
+# The same without a word to the server's log: whether what can be seen is on its disk, and no
+# standby is to have it too. The position that must be flushed is asked for first.
+IS_SETTLED = (
+    "SELECT pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn() AND "
+    "(current_setting('synchronous_standby_names') = '' OR "
+    "current_setting('synchronous_commit') = 'local'), %(sequence)s = 0 OR EXISTS "
+    "(SELECT FROM entries WHERE sequence = %(sequence)s AND hash = %(hash)s)"
+)
+# A ledger in a schema of the search path that this role may not use: it would seem empty.
+HIDDEN = (
+    "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "
+    "WHERE relname = %(table)s AND NOT has_schema_privilege(n.oid, 'USAGE') AND "
+    "nspname = ANY (string_to_array(translate(current_setting('search_path'), ' \"', ''), ','))"
+)
+CANCELLED = "57014"
 NAMES = (
     "synchronous_commit",
     "synchronous_standby_names",
@@ -80,6 +104,23 @@ def _warnings(connection: Any) -> Iterator[list[Any]]:
         yield heard
     finally:
         connection.remove_notice_handler(hear)
+
+
+def _is_hidden(connection: sa.Connection) -> bool:
+    found = connection.exec_driver_sql(HIDDEN, {"table": VERSION_TABLE}).first()
+    return found is not None
+
+
+@contextmanager
+def _after_a_while(job: Callable[[], object]) -> Iterator[None]:
+    """Do something once, if the block takes long."""
+    timer = Timer(PATIENCE, job)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class PostgresStore(Store):
@@ -153,11 +194,41 @@ class PostgresStore(Store):
         The server flushes for all who wait at once, to its standbys as well. A server that was
         started anew meanwhile, or another one, may have lost the entry; it is looked for.
         """
-        connection = self.engine.raw_connection()
+        with _after_a_while(lambda: log.warning(WAITING)):
+            _, was_ended = self._ask(SETTLE, head)
+        if was_ended:
+            # A wait for a standby that somebody ended is no error to the server.
+            raise LedgerError(
+                f"The ledger {str(self.address)!r}: entry {head.sequence} was written, and whether "
+                "a standby has it is unknown. Count it as spent. Nothing is released. Trying again "
+                "under the same key never charges twice."
+            )
+
+    def is_settled(self, head: Head, *, patiently: bool) -> bool:
+        """Whether the entry is on disk, from what the server knows or by a wait that ends."""
+        is_known, _ = self._ask(IS_SETTLED, head)
+        if is_known or not patiently:
+            return is_known
         try:
-            named = {"sequence": head.sequence, "hash": head.hash}
-            with _warnings(connection.driver_connection) as warnings:
-                ((row,),) = self.send(connection.driver_connection, [(SETTLE, named)])
+            _, was_ended = self._ask(SETTLE, head, until_tired=True)
+        except self.errors as error:
+            if getattr(error, "sqlstate", None) == CANCELLED:
+                return False
+            raise
+        return not was_ended
+
+    def _ask(self, question: str, head: Head, *, until_tired: bool = False) -> tuple[bool, bool]:
+        """What the server says of an entry, which must be there; and whether a wait was ended."""
+        connection = self.engine.raw_connection()
+        driver: Any = connection.driver_connection
+        named = {"sequence": head.sequence, "hash": head.hash}
+        try:
+            with _warnings(driver) as warnings:
+                if until_tired:
+                    with _after_a_while(driver.cancel):
+                        ((row,),) = self.send(driver, [(question, named)])
+                else:
+                    ((row,),) = self.send(driver, [(question, named)])
         except self.errors as error:
             if self.is_lost(error):
                 connection.invalidate()
@@ -168,13 +239,7 @@ class PostgresStore(Store):
                 connection.close()
         if not row[1]:
             raise distrusted(self.address, gone(head.sequence))
-        if warnings:
-            # A wait for a standby that somebody ended is no error to the server.
-            raise LedgerError(
-                f"The ledger {str(self.address)!r}: entry {head.sequence} was written, and whether "
-                "a standby has it is unknown. Count it as spent. Nothing is released. Trying again "
-                "under the same key never charges twice."
-            )
+        return bool(row[0]), bool(warnings)
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether the server went away: no word from it, or a word that it is going."""
@@ -183,6 +248,14 @@ class PostgresStore(Store):
             return False
         state = getattr(original, "sqlstate", None)
         return state is None or state[:3] in ("08P", "080", "57P")
+
+    def tables(self) -> set[str]:
+        """The tables in the schema that comes first."""
+        with self.reading() as connection:
+            found = set(sa.inspect(connection).get_table_names())
+            if not found and _is_hidden(connection):
+                raise forbidden(self.address, self._analyst)
+            return found
 
     def lock(self, connection: sa.Connection) -> None:
         """Take the turn of a writer for the whole transaction."""

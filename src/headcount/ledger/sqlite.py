@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import pwd
+import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DisconnectionError
 
 from headcount.errors import LedgerError
-from headcount.ledger.address import Address
+from headcount.ledger.address import Address, usual_place
 from headcount.ledger.flush import Flush
 from headcount.ledger.journal import Head
 from headcount.ledger.log_files import Connection, LogFiles, number
@@ -26,6 +28,7 @@ from headcount.ledger.words import LOG_LOST, LOST_WITH_IT, NOTHING, distrusted, 
 WAIT = 60
 """Seconds that SQLite waits for a lock."""
 NORMAL = 1
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 
 
 def _settings(connection: Any, _record: object) -> None:
@@ -72,22 +75,43 @@ class SQLiteStore(Store):
         self._flush = Flush(self._queue_file, log, self._files.are_held)
 
     def _engine(self, address: Address) -> sa.Engine:
-        _create(address.path)
         engine = sa.create_engine(
-            address.url,
-            paramstyle="named",
-            connect_args={"timeout": WAIT, "check_same_thread": False, "factory": Connection},
+            address.url, paramstyle="named", creator=lambda: self._connected(address.path)
         )
-        # Before SQLite opens anything: a new connection would use what an old one has open.
-        sa.event.listen(engine, "do_connect", self._refuse_lost_log)
         sa.event.listen(engine, "connect", _settings)
         sa.event.listen(engine, "connect", self._note_files)
         sa.event.listen(engine, "checkout", self._refuse_other_file)
         return engine
 
+    def _connected(self, path: Path) -> sqlite3.Connection:
+        # Before SQLite opens anything: a new connection would use what an old one has open.
+        self._refuse_lost_log()
+        return _connected(path)
+
     def _note_files(self, connection: Connection, _record: object) -> None:
         self._files.note(connection)
         self._refuse_lost_log()
+
+    def tables(self) -> set[str]:
+        """The tables in the file, if there is one. Nothing is made and no setting is changed."""
+        path = self.address.path
+        if not path.exists() or path.stat().st_size == 0:
+            return set()
+        with closing(_connected(path)) as connection:
+            return {str(row[0]) for row in connection.execute(TABLES)}
+
+    def make_place(self) -> None:
+        """Make the file, and the usual folder where nobody named another."""
+        path = self.address.path
+        if path == usual_place().resolve():
+            try:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError:
+                raise LedgerError(
+                    f"The folder {str(path.parent)!r} for the ledger cannot be made. Say where the "
+                    "ledger is: ledger='ledger.db', or set HEADCOUNT_LEDGER."
+                ) from None
+        _create(path)
 
     def _refuse_other_file(self, connection: Connection, _record: object, _proxy: object) -> None:
         """A connection stays with a file that another was put in the place of; get a new one."""
@@ -159,11 +183,31 @@ class SQLiteStore(Store):
 
     def keep_others_out(self) -> None:
         """Take the rights of all but the owner and the group away from a ledger's files."""
+        self._change_modes(lambda mode: mode & ~stat.S_IRWXO)
+
+    def mend_modes(self) -> None:
+        """Close a file to others that everybody may read, as a copy is that was put back.
+
+        The group loses what everybody had: a umask gave it that, and nobody asked for it.
+        """
+
+        def mended(mode: int) -> int:
+            others = mode & stat.S_IRWXO
+            if not others:
+                return mode
+            is_from_umask = mode >> 3 & stat.S_IRWXO == others
+            return mode & ~stat.S_IRWXO & ~(stat.S_IRWXG if is_from_umask else 0)
+
+        self._change_modes(mended)
+
+    def _change_modes(self, changed: Callable[[int], int]) -> None:
         for ending in ("", "-wal", "-shm", ".queue"):
             path = f"{self.address.path}{ending}"
             # Only the owner can, and not every file is there.
             with suppress(OSError):
-                os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~stat.S_IRWXO)
+                mode = stat.S_IMODE(os.stat(path).st_mode)
+                if changed(mode) != mode:
+                    os.chmod(path, changed(mode))
 
     def lock(self, connection: sa.Connection) -> None:
         """Nothing more to do: BEGIN IMMEDIATE has the lock."""
@@ -179,6 +223,14 @@ class SQLiteStore(Store):
             return pwd.getpwuid(os.getuid()).pw_name
         except KeyError:
             return f"uid-{os.getuid()}"
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """A connection to a file that is there: SQLite must never put an empty one in its place."""
+    place = f"file:{quote(str(path))}?mode=rw"
+    return sqlite3.connect(
+        place, uri=True, timeout=WAIT, check_same_thread=False, factory=Connection
+    )
 
 
 def _begin(connection: sa.Connection) -> None:

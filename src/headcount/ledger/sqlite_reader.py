@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from headcount.errors import LedgerError
 from headcount.ledger.address import Address
 from headcount.ledger.journal import Head
-from headcount.ledger.sqlite import WAIT, SQLiteStore
+from headcount.ledger.sqlite import TABLES, WAIT, SQLiteStore
 
 BESIDE = ("-wal", "-shm", ".queue")
 
@@ -62,6 +62,11 @@ class SQLiteReader(SQLiteStore):
         return sa.create_engine(
             "sqlite://", creator=connect, paramstyle="named", poolclass=sa.pool.NullPool
         )
+
+    def tables(self) -> set[str]:
+        """The tables in the file, as a reader sees them."""
+        with self.reading() as connection:
+            return set(connection.exec_driver_sql(TABLES).scalars())
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

@@ -108,7 +108,7 @@ def _summary(account: Account, entries: Sequence[Entry]) -> list[Block]:
         Figure(f"{text_bar(account)} {percent(account)} spent", svg_bar(account)),
         Paragraph(
             f"{percent(account)} of the budget is spent. What is left allows one more release of "
-            f"epsilon {shown(account.epsilon_left)}."
+            f"epsilon {account.shown_left}."
         ),
     ]
 

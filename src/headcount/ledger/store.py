@@ -145,9 +145,19 @@ class Store(ABC):
     def keep_others_out(self) -> None:  # noqa: B027  a server has no files of its own
         """Take rights away that an earlier version left to everybody."""
 
+    def mend_modes(self) -> None:  # noqa: B027  as above
+        """Take rights away that a copy was put back with, before the first write."""
+
     def queue(self) -> AbstractContextManager[None]:
         """Wait in line before a write transaction begins."""
         return nullcontext()
+
+    @abstractmethod
+    def tables(self) -> set[str]:
+        """The names of the tables that are there. Nothing is made."""
+
+    def make_place(self) -> None:  # noqa: B027  a database is there, or is not
+        """Make what a new ledger is kept in."""
 
     @abstractmethod
     def lock(self, connection: sa.Connection) -> None:
@@ -176,6 +186,14 @@ class Store(ABC):
         Nothing may be shown, and no head moved, before. Whoever waits shares one flush; ``ticket``
         is what ``commit`` gave, where this process made the entry.
         """
+
+    def is_settled(self, head: Head, *, patiently: bool) -> bool:
+        """Whether the entry ``head`` is known to be on disk; refuse if it was lost.
+
+        For whoever looks, and must not wait for others; ``patiently``: for a few seconds at most.
+        """
+        self.settle(head)
+        return True
 
     @abstractmethod
     def analyst(self) -> str:

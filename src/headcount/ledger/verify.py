@@ -108,14 +108,21 @@ def _read_journal(
 
 def _compare_heads(head: Head, hash_then: str | None, seen: Head, refuse: Refuse) -> None:
     if head.ledger != seen.ledger:
-        refuse("it is not the ledger that this machine used under this address before")
+        refuse(
+            "it is not the ledger that this machine used under this address before. A new ledger "
+            "goes under a new name: another file or database"
+        )
     if head.sequence < seen.sequence:
         refuse(
             f"it ends at entry {head.sequence} and had come to entry {seen.sequence} on this "
             "machine before. An old copy was put back, or entries were cut off"
         )
     if seen.sequence > 0 and hash_then != seen.hash:
-        refuse(f"entry {seen.sequence} is not the one that this machine saw before")
+        refuse(
+            f"entry {seen.sequence} is not the one that this machine saw before. Two servers both "
+            "took charges, or history was rewritten: see 'Two servers took charges' in "
+            "docs/how-to/ledger.md"
+        )
 
 
 def _compare_tables(connection: sa.Connection, history: History, refuse: Refuse) -> None:

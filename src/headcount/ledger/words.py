@@ -6,13 +6,17 @@ from headcount.errors import LedgerError, UsageError
 from headcount.ledger.account import units_up
 from headcount.privacy.spend import Zcdp
 
+START_ANEW = (
+    "start a new ledger under a new name (another file or database), with new accounts, for new "
+    "data only"
+)
 NOTHING = "Nothing was charged and nothing is released."
 LOST_WITH_IT = (
     "What this program wrote last may be lost with it: count it as spent. Nothing is released."
 )
 WHAT_TO_DO = (
     "Bring back the newest copy of the ledger. If it is lost, treat all of its budgets as spent, "
-    "and start a new ledger, with new accounts, for new data only."
+    f"and {START_ANEW}."
 )
 LOG_LOST = (
     "its log (the files that end in -wal and -shm) was removed or replaced while this program was "

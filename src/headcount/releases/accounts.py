@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from headcount.accounting.convert import zcdp_of
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger.account import Account, Opening
+from headcount.ledger.address import usual_place
 from headcount.ledger.mounts import file_system
 from headcount.ledger.opening import check_new, check_same, taken
 from headcount.privacy.spend import Zcdp
@@ -148,30 +149,15 @@ def ledger_place(said: str | Path | None = None) -> str | Path:
     """
     named = said or os.environ.get("HEADCOUNT_LEDGER")
     if not named:
-        return _usual_place()
+        return usual_place()
     return os.path.expanduser(named) if str(named).startswith("~") else named
 
 
-def _usual_place() -> Path:
-    data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data_home) / "headcount" / "ledger.db"
-
-
 def default_ledger(said: str | Path | None = None) -> str | Path:
-    """The same, to be written to; the usual place is made, if a ledger lasts there."""
+    """The same, to be written to: the usual place, if a ledger lasts there. Nothing is made."""
     place = ledger_place(said)
-    if said or os.environ.get("HEADCOUNT_LEDGER"):
-        return place
-    place = Path(place)
-    if not place.exists():
-        _check_lasts(place.parent, place)
-    try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        raise LedgerError(
-            f"The folder {str(place.parent)!r} for the ledger cannot be made. Say where the ledger "
-            "is: ledger='ledger.db', or set HEADCOUNT_LEDGER."
-        ) from None
+    if not said and not os.environ.get("HEADCOUNT_LEDGER") and not Path(place).exists():
+        _check_lasts(Path(place).parent, Path(place))
     return place
 
 

@@ -61,11 +61,12 @@ def require_add_remove(account: Account, what: str, instead: str) -> None:
         )
 
 
-def check_affordable(account: Account, event: Event, stated: Neighbours) -> None:
+def check_affordable(account: Account, event: Event, stated: Neighbours) -> Zcdp:
     """Refuse at plan time what the account cannot pay now; the ledger checks again at charge."""
     spend = cost_in_account(cost(event), stated, account.neighbours)
     if not spend <= account.left:
         raise BudgetError(refusal(account, spend))
+    return spend
 
 
 def spelled_by(by: Any) -> list[str]:
@@ -115,9 +116,11 @@ def planned(
 ) -> Plan:
     """A plan, after a check that the account can pay, or has paid for the same question before."""
     request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
-    known = dataset.ledger.known(account.name, request.hash)
+    known = dataset.ledger.known(account.name, request.hash, to_show=False)
+    quota = None
     if known is None:
-        check_affordable(account, event, neighbours)
+        spend = check_affordable(account, event, neighbours)
+        quota = dataset.ledger.quota_words(account, spend)
     session = dataset.table.engine.session
     return Plan(
         work=Work(
@@ -135,6 +138,7 @@ def planned(
         title=title if by is None else f"{title} by {', '.join(spelled_by(by))}",
         method=method,
         details=(*_listed(groups), *details),
+        quota=quota,
     )
 
 

@@ -45,6 +45,8 @@ class Plan:
     details: Lines
     known: Charge | None = None
     """The entry that was charged for this question before, if one was."""
+    quota: str | None = None
+    """What the analyst's quota has left, where the account has quotas."""
     _owned: Owned = field(default_factory=Owned, repr=False)
 
     def __reduce__(self) -> NoReturn:
@@ -104,7 +106,9 @@ class Plan:
 
     def charged(self, *, key: str | None = None, fresh: bool = False) -> Charge | None:
         """The charge that a release would find now instead of making one."""
-        return self.ledger.known(self.account.name, self.work.request.hash, key=key, fresh=fresh)
+        return self.ledger.known(
+            self.account.name, self.work.request.hash, key=key, fresh=fresh, to_show=False
+        )
 
     def described(
         self, *, key: str | None = None, fresh: bool = False, word: str = "fresh=True"
@@ -130,11 +134,13 @@ class Plan:
             return (("answered", f"by {known.named}: shown again, free; {word} charges anew"),)
         if known is not None:
             return (("charged", f"{known.named} has no rows yet: finished without a charge"),)
-        left = ("left after", self._left_after())
+        left: Lines = (("left after", self._left_after()),)
+        if self.quota is not None:
+            left = (*left, ("quota", self.quota))
         if self.opening.budget is not None:
-            return (left, ("account", "new: the release opens it, with this budget"))
+            return (*left, ("account", "new: the release opens it, with this budget"))
         anew = fresh and self.known is not None
-        return ((word, "drawn and charged anew"), left) if anew else (left,)
+        return ((word, "drawn and charged anew"), *left) if anew else left
 
     def __repr__(self) -> str:
         return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"

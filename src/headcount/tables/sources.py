@@ -96,13 +96,20 @@ def _from_address(address: Address, options: Options) -> Source:
 def _from_postgres(address: Address) -> Source:
     connection = _connect_postgres(address)
     from headcount.tables.postgres import PostgresEngine
+    from headcount.tables.postgres_refusals import refuse_unreadable
     from headcount.tables.postgres_schema import table_on
 
     engine = PostgresEngine(connection)
     try:
+        refuse_unreadable(connection.con, address.table, address.schema, str(address))
         table, others = table_on(connection, address.table, address.schema)
+    except UsageError:
+        raise
     except Exception:
-        raise UsageError(f"There is no table to read at {address}. {NOTHING}") from None
+        raise UsageError(
+            f"There is no table to read at {address}. {NOTHING} Check its name and its schema: "
+            "?table=public.events"
+        ) from None
     return _of_address(engine, table, address, others)
 
 
@@ -119,12 +126,14 @@ def _connect_postgres(address: Address) -> Any:
     import ibis
     import psycopg
 
+    from headcount.tables.postgres_refusals import why_no_connection
+
     try:
         return ibis.postgres.from_connection(psycopg.connect(address.database, autocommit=True))
-    except Exception:
-        raise UsageError(
-            f"The server at {address} did not accept the connection. {NOTHING}"
-        ) from None
+    except Exception as error:
+        refused = f"No connection to {address}: {why_no_connection(error)}. {NOTHING}"
+    # Not linked to what the driver said, which may hold a password.
+    raise UsageError(refused)
 
 
 def _from_frame(frame: Any, package: str, options: Options) -> Source:
