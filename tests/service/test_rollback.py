@@ -122,7 +122,7 @@ def used(place: Place, after_the_copy: int = 2) -> Any:
 
 
 def test_programs_that_are_running_notice_at_their_next_write(
-    place: Place, clients: ModuleType
+    place: Place, clients: ModuleType, tmp_path: Path
 ) -> None:
     Ledger(place.address).open_account("web", BUDGET)
     running, new = (clients.other_process(place.address) for _ in range(2))
