@@ -190,8 +190,8 @@ def test_a_state_is_written_by_the_clock_whether_lines_come_or_not(
             time.sleep(0.7)
             process.stdin.write(line)
             process.stdin.flush()
-        process.communicate()
         steps = 1 + (time.monotonic() - began) / 2
+        process.communicate()
         # One draw when it was made, one when it was opened, and one at each step of the clock.
         with Stream.at_rest(path) as stream:
             assert abs(stream.n_noises - 2 - steps) < 1.5

@@ -58,6 +58,44 @@ def test_a_line_longer_than_the_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counted == [1, 2]
 
 
+@pytest.mark.parametrize("field", [None, "page"])
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 18])
+def test_a_line_that_is_too_long_is_dropped_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, block: int, field: str | None
+) -> None:
+    """By its length alone: wherever it lies in the buffer, and whatever is in it."""
+    monkeypatch.setattr(lines, "BLOCK", block)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 100)
+
+    def line(value: bytes, length: int = 0) -> bytes:
+        if field is None:
+            return value * max(1, length // len(value))
+        return (b'{"page": "%s"' % value).ljust(length - 1) + b"}"
+
+    short, longest = line(b"b") + b"\n", line(b"a", 100)
+    groups = [longest.decode() if field is None else "a", "b"]
+    for bad in (line(b"a", 101), line(b"a", 1_000), b'"[{' * 50, b"\r" * 101, longest + b"\r"):
+        assert piped(bad, groups=groups, field=field) == [0, 0]
+        assert piped(short + bad, groups=groups, field=field) == [0, 1]
+        assert piped(bad + b"\n" + short + longest, groups=groups, field=field) == [1, 1]
+        between = longest + b"\n" + bad + b"\r\n" + bad + b"\n" + short
+        assert piped(between * 3, groups=groups, field=field) == [3, 3]
+
+
+def test_a_long_line_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = []
+    take = lines._kept
+
+    def spy(data: np.ndarray, begin: int, end: int) -> int:
+        held.append(len(data))
+        return take(data, begin, end)
+
+    monkeypatch.setattr(lines, "_kept", spy)
+    assert piped(b"x" * 5_000_000 + b"\na\n", groups=["a"]) == [1]
+    assert len(held) > 10
+    assert max(held) < lines.BLOCK + lines.LONGEST_LINE + 100
+
+
 def test_blocks_of_every_size_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     values = [str(i % 37) for i in range(2_000)]
     text = "\n".join(values).encode()
@@ -103,36 +141,3 @@ def test_a_file_can_be_read_too(tmp_path: Path) -> None:
         add_lines(stream, descriptor)
         assert stream._place.counters.tolist() == [300_000]
     os.close(descriptor)
-
-
-class Hands:
-    """A clock that stands still until it is told."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-def test_the_clock_that_writes_by_leaves_no_step_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    hands = Hands()
-    monkeypatch.setattr(lines, "time", hands)
-    clock = lines.Clock(10.0)
-    assert (clock.wait(), clock.n_due()) == (10.0, 0)
-    hands.now += 7  # a line came
-    clock.go_on()
-    assert (clock.wait(), clock.n_due()) == (3.0, 0)
-    hands.now += 3
-    assert (clock.wait(), clock.n_due()) == (0.0, 1)
-    hands.now += 25  # a line that took long to read
-    assert clock.n_due() == 2
-    clock.go_on()
-    assert clock.wait() == 5.0
-    hands.now += 5
-    assert clock.n_due() == 1
-    hands.now += 31  # a write that took longer than a step, whatever was counted
-    clock.go_on()
-    assert (clock.wait(), clock.n_due()) == (10.0, 0)
-    assert lines.Clock(None).wait() is None
-    assert lines.Clock(None).n_due() == 0

@@ -1,6 +1,7 @@
 """Trial of pan-private counters: whoever seizes a stream, its files and memory, and its output.
 
-The lives that are tried are in ``pan_private_lives``, the mutants in ``pan_private_mutants``.
+The lives that are tried are in ``pan_private_lives``, the mutants in ``pan_private_mutants``, and
+what becomes of both by the clock in ``pan_private_clock``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.exact import exact
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.stream import Stream
+from headcount.trials import pan_private_clock as clock
 from headcount.trials import pan_private_lives as lives
 from headcount.trials import pan_private_mutants as mutants
 from headcount.trials.pan_private_lives import WAYS, Integers, Way, read_counters, sampled
@@ -155,7 +157,7 @@ def _merged(n: int, epsilon: float) -> Finding:
 
 
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
-    findings: list[Finding] = []
+    findings = [clock.draws_after_the_end()]
     n = 6_000
     for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
         findings.append(_merged(n, epsilon))
@@ -192,6 +194,10 @@ def _replaced() -> Sequence[Finding]:
 
 def _added_up() -> Sequence[Finding]:
     return [_merged(4_000, 1.0)]
+
+
+def _timed() -> Sequence[Finding]:
+    return [clock.draws_after_the_end()]
 
 
 def _waiting(way: Way) -> Case:
@@ -235,6 +241,8 @@ TRIAL = Trial(
             "events that touch the file",
             _only(mutants.events_touch_the_file, _lived(lives.a_checkpoint)),
         ),
+        Case("a clock that catches up after the end", _only(clock.clock_catches_up, _timed)),
+        Case("a clock that goes on until all is counted", _only(clock.clock_goes_on, _timed)),
         Case("merge that forgets the noise of parts", _only(mutants.merge_forgets, _added_up)),
         Case("noise of add/remove for replacement", _only(mutants.noise_of_add_remove, _replaced)),
     ),
