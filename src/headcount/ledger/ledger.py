@@ -397,8 +397,9 @@ class Ledger:
                 value = job(run)
                 (last,) = run((LAST, {}))
             head = head_from(last, self._id)
-            # A head outside is written when all up to it is on disk.
-            if has_result(value) and head != seen:
+            # A head outside is written when all up to it is on disk, and on its standbys.
+            is_settled = self._store.waits_for_others and head == seen
+            if has_result(value) and not is_settled:
                 self._store.settle(head)
             return value
 

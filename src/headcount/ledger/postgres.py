@@ -127,6 +127,7 @@ class PostgresStore(Store):
     """A database whose writers queue in one advisory lock, at READ COMMITTED."""
 
     has_functions = True
+    waits_for_others = True
     snapshot: ClassVar[Mapping[str, Any]] = {
         "isolation_level": "REPEATABLE READ",
         "postgresql_readonly": True,
