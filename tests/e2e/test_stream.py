@@ -56,6 +56,53 @@ def test_two_machines_count_and_one_publishes(run: Run, tmp_path: Path) -> None:
     assert "finished" in run("add", "here.hcs", text=b"home\n", fails=True)
 
 
+def test_a_part_that_was_merged_is_closed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pages.txt").write_text("home\nhelp\n")
+    run("new", "a.hcs", "--groups", "pages.txt", "--epsilon", "60")
+    run("new", "c.hcs", "--like", "a.hcs")
+    run("new", "d.hcs", "--like", "a.hcs")
+    run("add", "c.hcs", text=b"home\n")
+    run("merge", "a.hcs", "c.hcs")
+    before = (tmp_path / "c.hcs").read_bytes()
+    said = run("add", "c.hcs", text=b"home\n", fails=True)
+    assert "was merged into another stream" in said
+    assert "headcount stream new part2.hcs --like part.hcs" in said
+    assert "merged before" in run("merge", "d.hcs", "c.hcs", fails=True)
+    assert (tmp_path / "c.hcs").read_bytes() == before
+    run("new", "part2.hcs", "--like", "c.hcs")
+    run("add", "part2.hcs", text=b"help\n")
+    run("merge", "a.hcs", "part2.hcs")
+    run("finish", "a.hcs", "--out", "pages.csv")
+    assert pyarrow.csv.read_csv(tmp_path / "pages.csv").to_pydict()["count"] == [1, 1]
+
+
+def test_a_stream_says_what_was_changed_in_the_words_of_a_shell(run: Run) -> None:
+    said = [
+        run("new", "a.hcs", "--epsilon", "0", fails=True),
+        run("new", "a.hcs", "--epsilon", "1", fails=True),
+        run("new", "a.hcs", "--epsilon", "1", "--groups", "none.txt", fails=True),
+    ]
+    run("new", "a.hcs", "--epsilon", "1", "--buckets", "100")
+    said += [
+        run("add", "a.hcs", "--flush-every", "0", text=b"", fails=True),
+        run("finish", "a.hcs", "--events", "5", fails=True),
+    ]
+    for words in said:
+        assert "charged" not in words
+        assert "flush_every" not in words
+        assert "n_events" not in words
+    assert "--flush-every must be" in said[3]
+    assert "--events is for --neighbours replace" in said[4]
+
+
+def test_frequencies_of_buckets_are_never_more_than_there_are(run: Run, tmp_path: Path) -> None:
+    run("new", "a.hcs", "--epsilon", "0.1", "--buckets", "16")
+    run("add", "a.hcs", text=b"".join(b"%d\n" % i for i in range(1000)))
+    said = run("finish", "a.hcs", "--out", "a.csv")
+    assert "Half of the buckets or more are in use" in said
+    assert max(pyarrow.csv.read_csv(tmp_path / "a.csv").to_pydict()["high"]) <= 16
+
+
 def started(command: str, folder: Path, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [command, "stream", "add", "state.hcs", *words],

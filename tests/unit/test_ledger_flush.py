@@ -160,9 +160,9 @@ def test_a_result_of_a_writer_that_was_killed_at_its_commit_is_flushed_by_who_se
     child.join()
     assert child.exitcode == -signal.SIGKILL
     watch = Watch(monkeypatch, ledger)
-    # Nobody knows who flushed what, so each does that has not seen the entry flushed.
-    assert watch.during(lambda: ledger.stored_result(2)) == ["flush"]
-    assert watch.during(lambda: ledger.stored_result(2)) == []
+    for _ in range(2):
+        # Nobody knows who flushed what, so each does until the next commit.
+        assert watch.during(lambda: ledger.stored_result(2)) == ["flush"]
     assert ledger.stored_result(2) == b"rows"
     assert watch.during(lambda: charge(ledger, "b")) == ["commit", "flush"]
     assert watch.during(lambda: ledger.stored_result(2)) == []
@@ -206,13 +206,11 @@ def test_numbers_that_a_crash_left_behind_do_no_harm(
 def test_without_the_queue_file_everybody_flushes(
     path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = Ledger(path, heads=path.with_name("other"))
     charge(ledger, "a")
     ledger.store_result(2, b"rows")
     Path(f"{path}.queue").unlink()
-    watch = Watch(monkeypatch, other)
-    assert watch.during(lambda: other.stored_result(2)) == ["flush"]
     watch = Watch(monkeypatch, ledger)
+    assert watch.during(lambda: ledger.stored_result(2)) == ["flush"]
     assert watch.during(lambda: charge(ledger, "b")) == ["commit", "flush"]
 
 
@@ -220,7 +218,6 @@ def test_without_the_queue_file_everybody_flushes(
 def test_who_may_not_take_part_flushes_alone(
     path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    other = Ledger(path, heads=path.with_name("other"))
     charge(ledger, "a")
     ledger.store_result(2, b"rows")
     really = os.open
@@ -230,9 +227,9 @@ def test_who_may_not_take_part_flushes_alone(
             raise OSError(code, "no")
         return really(name, flags, *rest)
 
-    watch = Watch(monkeypatch, other)
+    watch = Watch(monkeypatch, ledger)
     monkeypatch.setattr(os, "open", refusing)
-    assert watch.during(lambda: other.stored_result(2)) == ["flush"]
+    assert watch.during(lambda: ledger.stored_result(2)) == ["flush"]
 
 
 def test_a_reader_shows_what_was_flushed_without_another_flush(

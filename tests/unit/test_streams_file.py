@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from headcount.errors import OutputError, UsageError
-from headcount.streams.file import header, read_terms
+from headcount.streams.file import Counters, header, read_state, read_terms
 from headcount.streams.stream import Stream
 from headcount.streams.terms import Terms
 
@@ -276,6 +276,11 @@ def test_reseal_adds_one_draw(tmp_path: Path) -> None:
         assert np.std(stream._place.counters - before) == pytest.approx(1.357, rel=0.1)
 
 
+def read_state_at(path: Path) -> tuple[Terms, Counters]:
+    with path.open("rb") as file:
+        return read_state(file.fileno(), path)
+
+
 def test_merge_adds_counts_and_draws(tmp_path: Path, abc: Make, counts: Read) -> None:
     first = abc(path=tmp_path / "first.hcs")
     first.update(["a", "b"])
@@ -284,17 +289,19 @@ def test_merge_adds_counts_and_draws(tmp_path: Path, abc: Make, counts: Read) ->
     second.close()
     third = Stream.like(first)
     third.update(["b", "c"])
-    before = (tmp_path / "second.hcs").read_bytes(), (tmp_path / "second.hcs").stat()
+    _, before = read_state_at(tmp_path / "second.hcs")
     first.merge(third, tmp_path / "second.hcs")
-    assert ((tmp_path / "second.hcs").read_bytes(), (tmp_path / "second.hcs").stat()) == before
+    terms, after = read_state_at(tmp_path / "second.hcs")
+    assert terms.is_merged
+    assert (after == before).all(), "no noise and no event is new in a part that is closed"
     assert first.n_noises == 3 + 1
     with pytest.raises(UsageError, match="closed"):
         third.update(["a"])
     with pytest.raises(UsageError, match="twice"):
         first.merge(tmp_path / "second.hcs")
     first.close()
-    with Stream.load(tmp_path / "second.hcs") as part:
-        assert part.n_noises == 2, "a part is in the sum: going on needs fresh noise"
+    with pytest.raises(UsageError, match="was merged into another stream"):
+        Stream.load(tmp_path / "second.hcs")
     with Stream.at_rest(tmp_path / "first.hcs") as merged:
         assert len(merged.terms.parts) == 3
         assert merged.n_noises == 3 + 1

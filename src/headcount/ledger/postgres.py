@@ -127,6 +127,7 @@ class PostgresStore(Store):
     """A database whose writers queue in one advisory lock, at READ COMMITTED."""
 
     has_functions = True
+    waits_for_others = True
     # Said each time: a connection of the pool may have been told to leave transactions to us.
     change: ClassVar[Mapping[str, Any]] = {"isolation_level": "READ COMMITTED"}
     snapshot: ClassVar[Mapping[str, Any]] = {

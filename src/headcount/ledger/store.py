@@ -139,6 +139,8 @@ class Store(ABC):
     change: ClassVar[Mapping[str, Any]] = {"immediate": True}
     has_functions: ClassVar[bool] = False
     """Whether the database charges and stores by functions of its own."""
+    waits_for_others: ClassVar[bool] = False
+    """Whether a flush may wait for another machine, and for how long nobody knows."""
     only_reads: ClassVar[bool] = False
     """Whether this user may read the ledger and not write to it."""
 

@@ -70,9 +70,15 @@ def stated_numbers(frequencies: Frequencies) -> dict[str, float]:
 
 
 def rows_of(
-    frequencies: Frequencies, noisy_counts: NDArray[np.int64], noisy_groups: NDArray[np.int64]
+    frequencies: Frequencies,
+    noisy_counts: NDArray[np.int64],
+    noisy_groups: NDArray[np.int64],
+    most: float = math.inf,
 ) -> Any:
-    """One row per fitted count, with how many noisy counts were exactly there."""
+    """One row per fitted count, with how many noisy counts were exactly there.
+
+    ``most``: how many groups there can be, where that is public.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -86,7 +92,7 @@ def rows_of(
             "or_more": pa.array(frequencies.at_least, pa.float64()),
             "noisy_groups": pa.array([seen.get(count, 0) for count in counts.tolist()], pa.int64()),
             "low": pa.array(np.maximum(0.0, groups - half_width), pa.float64()),
-            "high": pa.array(groups + half_width, pa.float64()),
+            "high": pa.array(np.minimum(most, groups + half_width), pa.float64()),
             "sd": pa.array(frequencies.sds, pa.float64()),
         }
     )

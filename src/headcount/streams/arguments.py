@@ -121,6 +121,15 @@ STREAM: dict[str, dict[str, Check]] = {
 
 def checked(call: str, **given: Any) -> dict[str, Any]:
     """The arguments of a call in one form; what cannot be read is refused."""
+    try:
+        return _read(call, given)
+    except UsageError as error:
+        # The words of arguments are those of releases, and no ledger pays for a stream.
+        said = str(error).replace(NOTHING, "Nothing was changed.")
+    raise UsageError(said)
+
+
+def _read(call: str, given: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in given if name not in STREAM[call]]
     if unknown:
         raise UsageError(

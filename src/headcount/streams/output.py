@@ -5,6 +5,7 @@ No ledger paid for them: accounts protect users, and a stream protects events.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -91,10 +92,12 @@ def output_of(terms: Terms, noisy_counters: Counters, **options: Any) -> StreamO
         method=given["method"],
     )
     notes: tuple[str, ...] = ()
+    most = math.inf
     try:
         fitted = fit(buckets=terms.n_counters)
     except UsageError:
-        fitted, notes = fit(), (TOO_FEW,)
+        # Counts are of buckets then, and there are no more of those.
+        fitted, notes, most = fit(), (TOO_FEW,), float(terms.n_counters)
     error = f"The counts of all groups together are likely off by {fitted.errors.l1:,.0f}."
     worse = "Warning: that is likely more than half of all there is. Take a larger epsilon."
     facts = _facts(
@@ -105,7 +108,7 @@ def output_of(terms: Terms, noisy_counters: Counters, **options: Any) -> StreamO
         stated=stated_numbers(fitted),
         notes=(*notes, error, *([worse] if fitted.is_worse_than_nothing else [])),
     )
-    return StreamFrequencies(rows_of(fitted, values, multiplicities), facts)
+    return StreamFrequencies(rows_of(fitted, values, multiplicities, most), facts)
 
 
 def run_lengths(counters: Counters) -> tuple[Counters, Counters]:

@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from headcount.errors import UsageError
+from headcount.errors import OutputError, UsageError
 from headcount.privacy.exact import Number
 from headcount.releases.output import check_output
+from headcount.screens import quoted
 from headcount.streams import promise
 from headcount.streams.arguments import checked
 from headcount.streams.copies import put_copy
 from headcount.streams.file import read_terms
 from headcount.streams.hashing import Bytes, Places, ValueHash, found_at, known_hashes
 from headcount.streams.places import Kept, Place
-from headcount.streams.terms import Terms, new_terms
+from headcount.streams.terms import NEXT, Terms, new_terms
 from headcount.streams.values import laid_out
 
 if TYPE_CHECKING:
@@ -78,6 +79,12 @@ class Stream:
     def load(cls, path: str | Path) -> Stream:
         """Go on with a file, in memory, over fresh noise; one process at a time."""
         stream = cls.at_rest(path)
+        if stream.terms.is_merged:
+            stream.close()
+            raise UsageError(
+                f"{quoted(path)} was merged into another stream, and what came after that would be "
+                f"in no output. {NEXT} Nothing was counted."
+            )
         if not stream.terms.is_finished:
             stream._is_at_rest = False
             stream._place.draw()  # [P1] the file may have been seen
@@ -174,7 +181,7 @@ class Stream:
             self._place.draw()  # [P3]
 
     def merge(self, *others: Stream | str | Path) -> None:
-        """Add other streams of the same terms to this one; those given as objects are closed.
+        """Add other streams of the same terms to this one; they are closed, and so are their files.
 
         Their noise comes along, and one more draw: their files may still be about. The sum is
         written to this stream's file, if it has one.
@@ -197,6 +204,13 @@ class Stream:
             with self._place.fresh_after():  # [P4]
                 self._place.save()
             for part in parts:
+                try:
+                    part._place.save(part.terms.as_part())
+                except OutputError as error:
+                    raise OutputError(
+                        "The sum was written, and one of its parts could not be closed: count "
+                        f"nothing more in it. {error}"
+                    ) from None
                 part.close()
 
     def finish(self, *, fresh_noise: bool = True, **options: Any) -> StreamOutput:

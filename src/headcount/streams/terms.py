@@ -14,6 +14,8 @@ from headcount.mechanisms.pan_private import PanPrivate, one_event
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.arguments import SEED_BYTES, checked
 
+NEXT = "Count in a new one of the same terms: headcount stream new part2.hcs --like part.hcs."
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -34,6 +36,8 @@ class Terms:
     is_copy: bool = False
     is_finished: bool = False
     has_fresh_output: bool = False
+    is_merged: bool = False
+    """Whether it went into a sum: what were counted in it from then on would be in no output."""
 
     @property
     def mechanism(self) -> PanPrivate:
@@ -47,6 +51,10 @@ class Terms:
     def finished(self, fresh_noise: bool) -> Terms:
         """The terms of the output, whose draw is in ``n_noises`` already."""
         return replace(self, is_finished=True, has_fresh_output=fresh_noise)
+
+    def as_part(self) -> Terms:
+        """The terms of a stream that went into a sum."""
+        return replace(self, is_merged=True)
 
     def as_copy(self) -> Terms:
         """The terms in the file of a copy."""
@@ -86,11 +94,16 @@ class Terms:
                 "One of the streams is in the sum twice: a copy of it, or a merge that it is "
                 "already part of. Its events would count twice. Nothing was changed."
             )
+        if any(one.is_merged for one in every):
+            raise UsageError(f"One of the streams was merged before. {NEXT} Nothing was changed.")
         return replace(self, parts=parts, n_noises=sum(one.n_noises for one in every))
 
     def to_json(self) -> bytes:
         """The header of a state file."""
         record = asdict(self) | {"epsilon": str(self.epsilon), "neighbours": str(self.neighbours)}
+        if not self.is_merged:
+            # As files were before there was the word.
+            del record["is_merged"]
         return json.dumps(record, sort_keys=True, ensure_ascii=False).encode()
 
     @classmethod
@@ -108,6 +121,7 @@ class Terms:
         if given["groups"] is not None and record.pop("n_counters") != terms.n_counters:
             raise ValueError
         flags = [record[name] for name in ("is_copy", "is_finished", "has_fresh_output")]
+        flags.append(record.get("is_merged", False))
         n_noises, parts = record["n_noises"], given["parts"]
         if type(n_noises) is not int or n_noises < 0 or not all(type(one) is bool for one in flags):
             raise ValueError
@@ -132,7 +146,7 @@ def new_terms(
     if (listed is None) == (n_counters is None):
         raise UsageError(
             "A stream takes either groups or buckets. Write groups=['home', 'help'], or "
-            "buckets=100_000. Nothing was charged."
+            "buckets=100_000. Nothing was changed."
         )
     return Terms(
         n_counters=n_counters if listed is None else len(listed),
