@@ -7,30 +7,18 @@ never hands any out twice.
 
 from __future__ import annotations
 
-import time
-import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
-
-import sqlalchemy as sa
+from typing import Any
 
 from headcount.accounting.compose import cost, cost_in_account
-from headcount.errors import LedgerError, NoAccountError, UsageError
+from headcount.errors import NoAccountError, UsageError
 from headcount.ledger import asking, charging, opening, pieces, reading, roles
 from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, quota_left, units_up
 from headcount.ledger.account import refusal as refusal
-from headcount.ledger.address import parse_address
 from headcount.ledger.arguments import read
-from headcount.ledger.connect import forbidden, is_forbidden, open_store, reason
-from headcount.ledger.heads import Heads, default_folder
-from headcount.ledger.history import History, load
-from headcount.ledger.journal import LAST, Head, head_from
-from headcount.ledger.migrate import bring_up_to_date, is_there
-from headcount.ledger.pieces import Run
-from headcount.ledger.store import Writer
-from headcount.ledger.verify import check, name_of
+from headcount.ledger.history import History
+from headcount.ledger.opened import Opened
 from headcount.ledger.words import LARGEST, storable
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
@@ -38,18 +26,8 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
 
-T = TypeVar("T")
-CHECKPOINT = 500
-"""So many entries are read again at each opening before the sums are kept anew."""
-WAITS = (0.1, 0.5, 2.0)
-CANNOT = "It cannot be opened and written as a ledger. Nothing was charged."
-UNKNOWN = (
-    "It is unknown whether this was written, so count it as spent. Nothing is released. Trying "
-    "again under the same key never charges twice."
-)
 
-
-class Ledger:
+class Ledger(Opened):
     """Accounts and their charges. Safe to use from many processes at once.
 
     Whoever only looks makes nothing: the first write makes a ledger that is not there, unless this
@@ -59,51 +37,6 @@ class Ledger:
     heads:   the folder that keeps the head of each ledger; ``HEADCOUNT_HEADS`` or the user's
              settings folder when not given
     """
-
-    def __init__(self, address: str | Path, *, heads: str | Path | None = None) -> None:
-        place = parse_address(read("address", address))
-        heads = read("heads", heads)
-        self.address = place.shown
-        self._store = open_store(place)
-        # Connections end with the ledger, not when the collector happens to find them.
-        weakref.finalize(self, self._store.engine.dispose)
-        self._heads = Heads(default_folder() if heads is None else Path(heads), place)
-        self._id = ""
-        self._is_private = False
-        # What was written by this object. A source never leaves its account.
-        self._covered: dict[str, set[str]] = {}
-        try:
-            self._find()
-            self.analyst = storable(self._store.analyst(), "The analyst's name")
-        except BaseException:
-            self._store.engine.dispose()
-            raise
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the ledger was made: by this program or, meanwhile, by another."""
-        return self._find()
-
-    def _find(self) -> bool:
-        """Open the ledger, if there is one."""
-        if not self._id:
-            # The head first: what it says was there before the look that follows.
-            there = self._guarded(
-                lambda: is_there(self._store, self._heads.read()), CANNOT, waits=()
-            )
-            if there:
-                self._open()
-        return bool(self._id)
-
-    def _open(self, only: str = "") -> None:
-        self._guarded(lambda: bring_up_to_date(self._store), CANNOT, waits=(), only=only)
-        self._id = self._guarded(lambda: self._check(full=False), CANNOT).head.ledger
-
-    def _make(self) -> None:
-        """Make the ledger, or find that another process did so first."""
-        self._heads.make_folder()
-        self._store.make_place()
-        self._open("make a ledger there")
 
     def open_account(
         self,
@@ -324,110 +257,6 @@ class Ledger:
         """Check everything again: the journal, the accounts, the results, and the head outside."""
         self.must_be_there()
         return self._guarded(lambda: self._check(full=True), "It cannot be read to its end.")
-
-    def must_be_there(self) -> None:
-        """Refuse where there is no ledger."""
-        if not self._find():
-            raise LedgerError(
-                f"There is no ledger at {self.address!r}. Check --ledger and HEADCOUNT_LEDGER. A "
-                "new one is made by its first charge, or by: headcount ledger open. Nothing was "
-                "changed."
-            )
-
-    def _check(self, *, full: bool) -> History:
-        with self._store.reading() as connection:
-            name = name_of(connection, self._store.address)
-        self._heads.belong_to(name)
-        # The head first: what it says was committed before, so the view below must contain it.
-        seen = self._heads.read()
-        sums = self._heads.checkpoint(name)
-        before = None if full else load(sums)
-        begun = 0 if before is None else before.head.sequence
-        with self._store.reading() as connection:
-            history = check(self._store, connection, seen, before, full=full)
-        history.is_noted = self._store.is_settled(history.head, patiently=full)
-        if history.is_noted:
-            self._heads.advance(history.head)
-        if full or history.head.sequence - begun >= CHECKPOINT:
-            history.save(sums)
-        return history
-
-    def _read(self, job: Callable[[sa.Connection], T], nothing: T) -> T:
-        """Read, if there is a ledger to read from."""
-
-        def read() -> T:
-            with self._store.reading() as connection:
-                return job(connection)
-
-        if not self._find():
-            return nothing
-        return self._guarded(read, "It cannot be read. Nothing was charged.")
-
-    def _write(self, job: Callable[[Writer], tuple[T, Head]], only: str = "") -> T:
-        """Do one write transaction, wait for the disk, move the head outside, and only then
-        return what may be shown. ``only``: what this is, where it is the owner's alone.
-        """
-
-        def write() -> tuple[T, Head]:
-            # Read before the transaction begins: what it says was committed before.
-            with self._store.writing(self._heads.read()) as writer:
-                value, head = job(writer)
-            # Not tried again by itself: what was lost must be looked for, and written, anew.
-            self._store.settle(head, writer.ticket or None)
-            return value, head
-
-        if not self._find():
-            self._make()
-        if not self._is_private:
-            self._store.mend_modes()
-            self._is_private = True
-        value, head = self._guarded(write, UNKNOWN, only=only)
-        self._heads.advance(head)
-        return value
-
-    def _read_to_show(
-        self, job: Callable[[Run], T | None], has_result: Callable[[T | None], bool]
-    ) -> T | None:
-        """Read what may hold a result; one is shown once it cannot be lost any more."""
-
-        def read() -> T | None:
-            seen = self._heads.read()
-            with self._store.reading() as connection:
-                run = reading.runs(connection)
-                value = job(run)
-                (last,) = run((LAST, {}))
-            head = head_from(last, self._id)
-            # A head outside is written when all up to it is on disk, and on its standbys.
-            is_settled = self._store.waits_for_others and head == seen
-            if has_result(value) and not is_settled:
-                self._store.settle(head)
-            return value
-
-        if not self._find():
-            return None
-        return self._guarded(read, "It cannot be read. Nothing was charged.")
-
-    def _guarded(
-        self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS, only: str = ""
-    ) -> T:
-        """Do a job; again when a connection was lost, since each finds out if it was done before.
-
-        What a driver says may hold the address with its password, or a stored payload, so it is
-        neither repeated nor linked to the error that is raised.
-        """
-        refused = None
-        for wait in (*waits, None):
-            try:
-                return job()
-            except self._store.errors as error:
-                if is_forbidden(error):
-                    refused = forbidden(self.address, self._store.analyst(), only)
-                    break
-                failed = reason(error)
-                if wait is None or not self._store.is_lost(error):
-                    break
-                time.sleep(wait)
-        raise refused or LedgerError(f"The ledger {self.address!r}: {failed}. {meaning}")
 
     def __repr__(self) -> str:
         return f"Ledger({self.address!r})"
