@@ -17,12 +17,12 @@ from headcount.ledger.arguments import read
 from headcount.ledger.connect import forbidden, is_forbidden, open_store, reason
 from headcount.ledger.heads import Heads, default_folder
 from headcount.ledger.history import History, load
-from headcount.ledger.journal import LAST, Head, head_from
+from headcount.ledger.journal import AT, LAST, Head, head_from
 from headcount.ledger.migrate import bring_up_to_date, is_there
 from headcount.ledger.pieces import Run
 from headcount.ledger.store import Writer
 from headcount.ledger.verify import check, name_of
-from headcount.ledger.words import storable
+from headcount.ledger.words import distrusted, gone, storable
 
 T = TypeVar("T")
 CHECKPOINT = 500
@@ -114,12 +114,21 @@ class Opened:
         """Read, if there is a ledger to read from."""
 
         def read() -> T:
+            seen = self._heads.read()
             with self._store.reading() as connection:
+                self._must_have(seen, reading.runs(connection))
                 return job(connection)
 
         if not self._find():
             return nothing
         return self._guarded(read, "It cannot be read. Nothing was charged.")
+
+    def _must_have(self, seen: Head | None, run: Run) -> None:
+        """Refuse a ledger that lacks what this machine saw, also for a look."""
+        if seen is not None and seen.sequence > 0:
+            (there,) = run((AT, {"sequence": seen.sequence, "hash": seen.hash}))
+            if not there:
+                raise distrusted(self._store.address, gone(seen.sequence))
 
     def _write(self, job: Callable[[Writer], tuple[T, Head]], only: str = "") -> T:
         """Do one write transaction, wait for the disk, move the head outside, and only then
@@ -148,22 +157,29 @@ class Opened:
     ) -> T | None:
         """Read what may hold a result; one is shown once it cannot be lost any more."""
 
-        def read() -> T | None:
+        def read() -> tuple[T | None, Head | None]:
             seen = self._heads.read()
             with self._store.reading() as connection:
                 run = reading.runs(connection)
+                self._must_have(seen, run)
                 value = job(run)
                 (last,) = run((LAST, {}))
+            if not has_result(value):
+                return value, None
             head = head_from(last, self._id)
             # A head outside is written when all up to it is on disk, and on its standbys.
             is_settled = self._store.waits_for_others and head == seen
-            if has_result(value) and not is_settled:
+            if not is_settled:
                 self._store.settle(head)
-            return value
+            return value, head
 
         if not self._find():
             return None
-        return self._guarded(read, "It cannot be read. Nothing was charged.")
+        value, head = self._guarded(read, "It cannot be read. Nothing was charged.")
+        if head is not None:
+            # It was shown, so this machine must not take a ledger without it.
+            self._heads.advance(head)
+        return value
 
     def _guarded(
         self, job: Callable[[], T], meaning: str, waits: Sequence[float] = WAITS, only: str = ""
