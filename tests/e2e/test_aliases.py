@@ -226,6 +226,7 @@ def test_no_ledger_begins_by_itself_where_it_would_not_last(
         default_ledger()
     monkeypatch.setattr(accounts, "file_system", lambda _path: "ext4")
     place = Path(default_ledger())
+    place.parent.mkdir()
     place.touch()
     monkeypatch.setattr(accounts, "file_system", lambda _path: kind)
     assert default_ledger() == place, "one that is there is used"
