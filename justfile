@@ -93,7 +93,8 @@ test-odd-calls calls="5000":
 # Every test there is: first what shares nothing, then what starts servers and processes of its own
 test-all: test test-statistical test-reading
     {{ bin }}/pytest -q -n 2 tests/odd
-    {{ bin }}/pytest -q tests/engines tests/service tests/e2e
+    {{ bin }}/pytest -q tests/engines
+    {{ bin }}/pytest -q -n 2 --dist loadfile tests/service tests/e2e
 
 # Plans of samples for random budgets: each made, and in less than two seconds
 sampling-plans plans="1000":

@@ -207,11 +207,11 @@ def test_what_no_account_and_no_quota_had_is_not_spent(owned: Owned) -> None:
     owned.is_refused(f"entry {last + 2} spends more than the account had")
 
 
-def test_a_second_result_and_a_moved_source_are_named(owned: Owned) -> None:
+def test_a_second_result_and_a_moved_source_are_named(owned: Owned, tmp_path: Path) -> None:
     last = len(owned.rows)
     owned.sql("DROP INDEX one_result_per_charge")
     owned.append(**{**owned.rows[CHARGED], "digest": "another"})
-    owned.is_refused(f"entry {last + 1} is a second result of one charge")
+    owned.is_refused(f"entry {last + 1} is a second result of one charge", tmp_path / "another")
     owned.sql(f"DELETE FROM entries WHERE sequence = {last + 1}")
     owned.append(**{**owned.rows[1], "account": "other"})
     owned.is_refused(f"entry {last + 1} moves a source to another account")
