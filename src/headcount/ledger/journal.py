@@ -39,8 +39,9 @@ LAST_IN_ONE = (
     .suffix_with("LIMIT 1")
 )
 APPEND = entries.insert()
-IN_CHAIN = entries.c.sequence > sa.literal_column("0")
-"""No hash vouches for a row that stands before the first entry; it is none."""
+IN_CHAIN = entries.c.sequence + sa.literal_column("0") > sa.literal_column("0")
+"""No hash vouches for a row that stands before the first entry; it is none. As a sum, since no
+database should look for charges along the numbers."""
 
 
 def is_kind(kind: str) -> sa.ColumnElement[bool]:

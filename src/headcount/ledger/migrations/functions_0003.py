@@ -238,7 +238,7 @@ BEGIN
         RETURN;
     END IF;
     IF EXISTS (SELECT FROM {schema}.entries WHERE kind = 'charge' AND account = account_
-            AND sequence > 0 AND (key = key_ OR (question <> '' AND digest = question))) THEN
+            AND sequence + 0 > 0 AND (key = key_ OR (question <> '' AND digest = question))) THEN
         status := 'known';
         RETURN;
     END IF;
