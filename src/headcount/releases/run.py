@@ -68,8 +68,10 @@ def run(
     """Perform one release, or show again what the same question was answered with before."""
     question = work.request.hash
     known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
-    if known is not None and known.result is not None:
-        return _again(work, known, key)
+    if known is not None:
+        _refuse_unpaid(work, known)
+        if known.result is not None:
+            return _again(known, key)
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     with work.session():
@@ -86,9 +88,9 @@ def run(
             neighbours=work.neighbours,
             about=work.request.about(),
         )
-        if charge.result is not None:
-            return _again(work, charge, key)
         _refuse_unpaid(work, charge)
+        if charge.result is not None:
+            return _again(charge, key)
         if key not in (None, charge.key):
             log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
         log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
@@ -111,8 +113,7 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
         )
 
 
-def _again(work: Work, charge: Charge, key: str | None) -> Release:
-    _refuse_unpaid(work, charge)
+def _again(charge: Charge, key: str | None) -> Release:
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
     words = f"{charge.named}; fresh=True draws and charges anew"
