@@ -7,6 +7,7 @@ export PYTHONHASHSEED := env("PYTHONHASHSEED", "random")
 
 bin := ".venv/bin"
 oracle := ".venvs/oracle/bin/python"
+long := "--timeout 14400 -o faulthandler_timeout=14500"
 
 # List the commands
 default:
@@ -63,11 +64,11 @@ test-service *args:
 
 # The same at full size: hours
 test-service-long *args:
-    HEADCOUNT_LONG=1 {{ bin }}/pytest -q tests/service --timeout 14400 {{ args }}
+    HEADCOUNT_LONG=1 {{ bin }}/pytest -q tests/service {{ long }} {{ args }}
 
 # The ledger beside a model in 5,000 sequences, with a million entries, and with results of 2 GB
 test-ledger-long *args:
-    HEADCOUNT_LONG=1 {{ bin }}/pytest -q -s tests/service/test_model.py tests/service/test_large.py tests/service/test_large_results.py --timeout 14400 {{ args }}
+    HEADCOUNT_LONG=1 {{ bin }}/pytest -q -s tests/service/test_model.py tests/service/test_large.py tests/service/test_large_results.py {{ long }} {{ args }}
 
 # Attack every mechanism and its mutants, as a user can
 audit *args:
@@ -84,25 +85,30 @@ test-e2e *args:
 
 # The law of reading: files and frames with and without one record, and damaged files
 test-reading *args:
-    {{ bin }}/pytest -q -n 2 tests/reading {{ args }}
+    {{ bin }}/pytest -q -n 2 --dist worksteal tests/reading {{ args }}
 
 # Odd calls of every verb and command: refused with a fix, or a result; never a charge for nothing
 test-odd-calls calls="5000":
-    HEADCOUNT_ODD_CALLS={{ calls }} {{ bin }}/pytest -q -n 2 tests/odd --timeout 14400
+    HEADCOUNT_ODD_CALLS={{ calls }} {{ bin }}/pytest -q -n 2 tests/odd {{ long }}
 
-# Every test there is: first what shares nothing, then what starts servers and processes of its own
-test-all: test test-statistical test-reading
-    {{ bin }}/pytest -q -n 2 tests/odd
-    {{ bin }}/pytest -q tests/engines
-    {{ bin }}/pytest -q -n 2 --dist loadfile tests/service tests/e2e
+# The same odd calls, a few of each
+test-odd *args:
+    {{ bin }}/pytest -q -n 2 tests/odd {{ args }}
+
+# Service and whole paths, on two processes: what starts servers and processes of its own
+test-last *args:
+    {{ bin }}/pytest -q -n 2 --dist loadfile tests/service tests/e2e {{ args }}
+
+# Every test there is
+test-all: test test-statistical test-reading test-odd test-engines test-last
 
 # Plans of samples for random budgets: each made, and in less than two seconds
 sampling-plans plans="1000":
-    HEADCOUNT_SAMPLING_PLANS={{ plans }} {{ bin }}/pytest -q -s tests/e2e/test_sampling_plans.py --timeout 14400
+    HEADCOUNT_SAMPLING_PLANS={{ plans }} {{ bin }}/pytest -q -s tests/e2e/test_sampling_plans.py {{ long }}
 
 # The sensitivity property on 10,000 random tables
 property-long:
-    HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_sensitivity.py --timeout 7200
+    HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_sensitivity.py {{ long }}
 
 # The fast tests on another Python
 test-python version:
@@ -113,12 +119,12 @@ test-python version:
 
 # The law of reading on 10,000 random CSV files, and on 1,000 tables of every other source
 reading-long:
-    HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_reading.py --timeout 14400
-    HEADCOUNT_RECORDS=1000 {{ bin }}/pytest -q tests/reading/test_law.py tests/engines/test_reading.py --timeout 14400
+    HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_reading.py {{ long }}
+    HEADCOUNT_RECORDS=1000 {{ bin }}/pytest -q tests/reading/test_law.py tests/engines/test_reading.py {{ long }}
 
 # Damaged files: refused or counted, never a traceback, a cell, or a charge without a result
 test-damaged files="2000":
-    HEADCOUNT_DAMAGED={{ files }} {{ bin }}/pytest -q tests/reading/test_damaged_files.py --timeout 14400
+    HEADCOUNT_DAMAGED={{ files }} {{ bin }}/pytest -q tests/reading/test_damaged_files.py {{ long }}
 
 # What opens when an engine's pin is lifted; allowed to fail
 test-newest:

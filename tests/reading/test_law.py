@@ -1,7 +1,7 @@
 """The law of reading on random records, for every source that DuckDB reads.
 
 CSV files have 300 examples of their own in ``tests/property``; Postgres and Spark are in
-``tests/engines``. ``just reading-long`` takes ten times as many.
+``tests/engines``. ``just reading-long`` takes 1,000 of each.
 """
 
 from __future__ import annotations
