@@ -37,7 +37,6 @@ def test_nothing_can_be_written_directly(book: Any) -> None:
     for statement in (
         "SELECT ledger_append(e) FROM entries e",
         "SELECT ledger_hash(e) FROM entries e",
-        "SELECT ledger_spelled('x')",
         "SELECT ledger_start(0, '')",
         "SELECT ledger_cost('{}'::jsonb, 0)",
         "SELECT ledger_fraction('{}'::jsonb, 'x')",
