@@ -65,7 +65,7 @@ def kill_a_worker_while(runner: threading.Thread, cluster: Any) -> None:
         os.kill(victim, signal.SIGKILL)
     worker.wait()
     cluster.workers.append(cluster.start_worker())
-    runner.join(timeout=180)
+    runner.join(timeout=540)
     assert was_running, "the work was over before the worker died; make the table larger"
     assert len(victims) >= 2, "the worker had no executor"
 

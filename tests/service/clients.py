@@ -65,8 +65,12 @@ def other_process(address: str, heads: str | None = None) -> Callable[[str], str
 
     def serve() -> None:
         ledger: Any = None
+        ours.close()
         while True:
-            word = theirs.recv()
+            try:
+                word = theirs.recv()
+            except EOFError:  # whoever asked is gone
+                return
             try:
                 if word == "close":
                     # As at the end of a program: connections end with the ledger.
@@ -79,6 +83,7 @@ def other_process(address: str, heads: str | None = None) -> Callable[[str], str
             theirs.send(said)
 
     FORK.Process(target=serve, daemon=True).start()
+    theirs.close()
 
     def ask(word: str) -> str:
         ours.send(word)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
@@ -227,6 +228,7 @@ class Three(RuleBasedStateMachine):
         self.changed = False
 
 
+@pytest.mark.timeout(14400 if os.environ.get("HEADCOUNT_LONG") == "1" else 1200)
 def test_memory_sqlite_and_postgres_are_one_ledger(
     server: Any, memory: ModuleType, long: bool, record_property: Callable[[str, object], None]
 ) -> None:
