@@ -38,7 +38,8 @@ def charges(place: Path) -> int:
     """How many charges are committed, without opening the ledger."""
     if not (place / "l.db").exists():
         return 0
-    connection = sqlite3.connect(place / "l.db")
+    # Without waiting for whoever writes: the moment would be over.
+    connection = sqlite3.connect(place / "l.db", timeout=0)
     try:
         query = "select count(*) from entries where kind = 'charge'"
         return int(connection.execute(query).fetchone()[0])
