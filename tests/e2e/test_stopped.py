@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +38,7 @@ def charges(place: Path) -> int:
     """How many charges are committed, without opening the ledger."""
     if not (place / "l.db").exists():
         return 0
-    # Without waiting for whoever writes: the moment would be over.
-    connection = sqlite3.connect(place / "l.db", timeout=0)
+    connection = sqlite3.connect(place / "l.db")
     try:
         query = "select count(*) from entries where kind = 'charge'"
         return int(connection.execute(query).fetchone()[0])
@@ -52,29 +50,15 @@ def charges(place: Path) -> int:
 
 def stopped_when_charged(command: list[str], place: Path) -> tuple[int, str]:
     before = charges(place)
-    # A group of its own, as a shell gives one to what it runs; and last in turn on a busy machine,
-    # so that it does not run to its end before we look.
+    # A group of its own, as a shell gives one to what it runs.
     process = subprocess.Popen(
-        ["nice", "-n", "19", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        process_group=0,
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
     )
-    turn = os.getpriority(os.PRIO_PROCESS, 0)
-    with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, -15)
-    try:
-        while charges(place) == before and process.poll() is None:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGSTOP)
-    finally:
-        os.setpriority(os.PRIO_PROCESS, 0, turn)
-    # It stands still between its charge and its rows; it goes on, and hears of Ctrl-C meanwhile.
-    process.send_signal(signal.SIGCONT)
-    time.sleep(0.05)
+    while charges(place) == before and process.poll() is None:
+        time.sleep(0.005)
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=120)
     return process.returncode, said
 
 
