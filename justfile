@@ -177,6 +177,11 @@ bench-ledger *args:
 bench-streams *args:
     {{ bin }}/python benchmarks/streams.py {{ args }}
 
+# Every benchmark in its quick mode
+bench-quick:
+    for bench in noise engine ledger reading sampling quantiles bounding frequencies streams distribution; do just "bench-$bench" --quick; done
+    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; fi
+
 # Build the documentation; warnings are errors
 docs:
     {{ bin }}/zensical build --clean --strict

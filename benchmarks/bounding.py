@@ -34,8 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.accounting.gaussian import gaussian_noise_multiplier
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.clip_choice import RATIO_BITS, ClipChoice, ratio_cap
 from headcount.privacy.length import Norm
+from headcount.trials.given import given
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -145,7 +147,7 @@ def cross(data: Data, epsilon: Fraction) -> Chooser:
     choice = ClipChoice(Norm.L2, epsilon, cap, round(data.noise * unit))
     bounds = np.array([0.0, *(float(length.value) for length in choice.candidates)])
     true_weights = np.floor(data.weights(bounds, cap / unit) * unit).astype(np.int64)
-    return lambda: float(bounds[choice.draw(true_weights)])
+    return lambda: float(bounds[choice.draw(given(choice.sensitivity, true_weights), Drawn())])
 
 
 def output_perturbation(data: Data, longest: float, printed: bool) -> Chooser:

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 
 import headcount as hc
 from headcount.accounting.convert import zcdp_of
-from headcount.contributions.distribution import N_ROWS, UserShares
+from headcount.contributions.distribution.shares import N_ROWS, UserShares
 from headcount.contributions.groups import INDEX, USER
 from headcount.contributions.store import Store
-from headcount.mechanisms import binomial_selection
-from headcount.mechanisms.distribution import Distribution
+from headcount.mechanisms.binomial_selection import mechanism as binomial_selection
+from headcount.mechanisms.chance import Drawn
+from headcount.mechanisms.distribution.mechanism import Distribution
 from headcount.postprocess.simplex import onto_simplex
 from headcount.privacy.neighbours import Neighbours
 from headcount.tables import open_table
@@ -104,7 +105,7 @@ class Learner:
         )
         with Store(self.engine) as store:
             shares = UserShares(self.engine.relation(self.counted), self.n_groups, store)
-            learned = plan.draw(shares)
+            learned = plan.draw(shares, Drawn())
         return learned.shares, learned.sds, learned.why
 
     def best_in_hindsight(self, method: str, truth: Floats, accuracies: tuple[float, ...]) -> float:

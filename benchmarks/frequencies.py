@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from headcount.accounting.convert import rho_at
 from headcount.errors import UsageError
-from headcount.mechanisms.draw import SYSTEM
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.sorted_counts import SortedCounts
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.postprocess.anonymized import algorithm_1, anonymized
@@ -42,6 +42,7 @@ from headcount.postprocess.unbiased import noise_masses, reach_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
+from headcount.trials.given import given
 
 Integers = NDArray[np.int64]
 Runs = tuple[Integers, Integers]
@@ -104,13 +105,14 @@ def central(runs: Runs, epsilon: float, gaussian: bool) -> Runs:
         mechanism = SortedCounts.calibrate(Bounds(1, 1).sensitivity(), Zcdp(share))
         sd = math.sqrt(1 / (2 * float(rho) * POSITIONS_SHARE))
         n_positions = _positions(runs, sd)
-        return pooled(mechanism.draw(*true_runs, n_positions))[0]
+        asked = given(mechanism.sensitivity, true_runs)
+        return pooled(mechanism.draw(asked, n_positions, Drawn()))[0]
     sd = math.sqrt(2) * 2 / (epsilon * POSITIONS_SHARE)
     law = DiscreteLaplace(exact(2 / (epsilon * (1 - POSITIONS_SHARE))))
 
     def drawn() -> Iterator[Integers]:
         for chunk in chunks(*true_runs, _positions(runs, sd)):
-            yield chunk + law.draw(len(chunk), SYSTEM)
+            yield Drawn().noisy(chunk, law)
 
     return pooled(drawn())[0]
 

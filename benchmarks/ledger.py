@@ -31,8 +31,8 @@ from typing import Any
 
 import psycopg
 
-from headcount.ledger import postgres, sqlite  # noqa: F401  imported before any fork
 from headcount.ledger.ledger import Ledger
+from headcount.ledger.stores import postgres, sqlite  # noqa: F401  imported before any fork
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import GaussianNoise
 from headcount.privacy.neighbours import Neighbours

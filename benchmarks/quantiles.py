@@ -32,15 +32,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headcount.contributions.values import users_per_cell
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.exponential_quantile import ExponentialQuantile
-from headcount.mechanisms.fresh_samples import Ask, FreshSamples
-from headcount.mechanisms.sampled_public import n_steps, search
+from headcount.mechanisms.fresh_samples.mechanism import Ask, FreshSamples
+from headcount.mechanisms.fresh_samples.reading import n_steps, search
 from headcount.privacy.cells import Blocks, Grid, read_grid
 from headcount.privacy.exact import exact
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.releases.quantile_methods import NoisyQuantiles
+from headcount.releases.values.methods import NoisyQuantiles
 from headcount.tables import open_table
+from headcount.trials.given import given
 
 ROOT = Path(__file__).resolve().parents[1]
 RHOS = ("0.001", "0.01", "0.1")
@@ -71,12 +75,12 @@ class Data:
     def thinned(self, samples: FreshSamples) -> Ask:
         """Fresh coins for each look: users of a block are kept one by one."""
 
-        def ask(_number: int, blocks: Blocks) -> NDArray[np.int64]:
+        def ask(_number: int, blocks: Blocks) -> Query[NDArray[np.int64]]:
             sides = np.split(self.true_cells, [blocks.split or 0])
             kept: NDArray[np.int64] = rng.binomial(
                 [int(side.sum()) for side in sides], float(samples.sample.rate)
             )
-            return kept
+            return given(Sensitivity.of_cell(), kept)
 
         return ask
 
@@ -110,7 +114,7 @@ def datasets() -> list[Data]:
 
 def _data(name: str, source: Any, user: str, of: str | None, per_user: str, grid: Grid) -> Data:
     table = open_table(source, user=user)
-    return Data(name, grid, users_per_cell(table, of, per_user, grid, bytes(32)))
+    return Data(name, grid, users_per_cell(table, of, per_user, grid, bytes(32)).ask())
 
 
 class OpenDP:
@@ -157,13 +161,16 @@ def row(data: Data, oracle: OpenDP, rho: str, at: tuple[str, ...], runs: int) ->
     for name in METHODS:
         drawn = NoisyQuantiles.calibrate(wanted, data.grid.n_cells, Zcdp(rho), name)
         for _ in range(runs):
-            for q, (cell, first, last) in zip(wanted, drawn.draw(data.true_cells), strict=True):
+            found = drawn.draw(given(drawn.cells.sensitivity, data.true_cells), Drawn())
+            for q, (cell, first, last) in zip(wanted, found, strict=True):
                 errors[name].append(data.rank_error(cell, float(q)))
                 held.append(first <= data.true_cell(q) <= last)
                 widths.append(int(data.true_cells[first : last + 1].sum()))
     for q in wanted:
         alone = ExponentialQuantile.calibrate(q, Zcdp(exact(rho) / len(wanted)))
-        cells = [alone.draw(data.true_cells) for _ in range(runs)]
+        cells = [
+            alone.draw(given(alone.sensitivity, data.true_cells), Drawn()) for _ in range(runs)
+        ]
         errors["choice_alone"] += [data.rank_error(cell, float(q)) for cell in cells]
     if len(wanted) == 1:
         looks = samples(rho, n_steps(data.grid.n_cells))

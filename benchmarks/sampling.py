@@ -14,8 +14,8 @@ import math
 import time
 
 from headcount.accounting.convert import zcdp_of
-from headcount.accounting.sampling import SampledThreshold, best, best_within
-from headcount.accounting.sampling_composed import composed_delta
+from headcount.accounting.sampling.composed import composed_delta
+from headcount.accounting.sampling.solver import SampledThreshold, best, best_within
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
 

@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.accounting.tail import each_of, upper_point
-from headcount.contributions.equal_error import Pairs
+from headcount.contributions.pairs import Pairs
 from headcount.contributions.store import Store
-from headcount.mechanisms.equal_error import EqualError
+from headcount.mechanisms.chance import Drawn
+from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.private_count_release import PrivateCountRelease
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
@@ -113,12 +114,12 @@ def ours(data: Data, rho: float, method: str) -> Score:
         pairs = Pairs(table, "item", store, key=secrets.token_bytes(32))
         if method == "peel":
             peel = PrivateCountRelease.calibrate(limit, WITHIN)
-            rows = peel.draw(pairs.largest(peel.max_rows + 1))
+            rows = peel.draw(pairs.largest(peel.max_rows + 1), Drawn())
             positions = [row.position for row in rows]
             counts = np.array([row.estimate for row in rows])
             sds = np.array([row.sd for row in rows])
         else:
-            counted = EqualError.calibrate(limit, WITHIN, method).draw(pairs)
+            counted = EqualError.calibrate(limit, WITHIN, method).draw(pairs, Drawn())
             positions, counts, sds = list(counted.positions), counted.counts, counted.sds
             method = counted.method
     seconds = time.process_time() - started

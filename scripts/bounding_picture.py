@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.clip_choice import RATIO_BITS, ClipChoice
 from headcount.privacy.length import Norm
 from headcount.privacy.spend import Zcdp
+from headcount.trials.given import given
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "bias-against-noise.svg"
 N_USERS, N_GROUPS, N_CHOICES = 20_000, 500, 99
@@ -45,7 +47,10 @@ def choices(l1: Floats, l2: Floats, noise: float) -> list[float]:
     bounds = [0.0, *(float(length.value) for length in choice.candidates)]
     ratios = np.minimum(np.floor(l1 / l2 * (1 << RATIO_BITS)), choice.cap)
     true_weights = np.array([ratios[l2 > bound].sum() for bound in bounds]).astype(np.int64)
-    return sorted(bounds[choice.draw(true_weights)] for _ in range(N_CHOICES))
+    return sorted(
+        bounds[choice.draw(given(choice.sensitivity, true_weights), Drawn())]
+        for _ in range(N_CHOICES)
+    )
 
 
 def across(bound: float) -> float:

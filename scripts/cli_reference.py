@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 import typer.main
 
 from headcount.cli.commands import NOT_PROMISED, app
+from headcount.releases.dataset import Dataset
+from headcount.releases.verbs import VERBS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
@@ -34,11 +37,22 @@ def _command(path: str, command: Any) -> list[str]:
         "",
         (command.help or "").strip(),
         "",
+        *_in_python(path.split()[-1].replace("-", "_")),
         "| option | meaning |",
         "|---|---|",
     ]
     lines += [_option(p) for p in command.params if p.name not in ("help",)]
     return [*lines, ""]
+
+
+def _in_python(verb: str) -> list[str]:
+    """The method that a command calls, where it is a verb."""
+    if verb not in VERBS:
+        return []
+    parameters = list(inspect.signature(getattr(Dataset, verb)).parameters.values())[1:]
+    said = [one.name for one in parameters]
+    said.insert(sum(one.kind is not one.KEYWORD_ONLY for one in parameters), "*")
+    return [f"In Python: `data.{verb}({', '.join(said)})`.", ""]
 
 
 def page() -> str:

@@ -5,6 +5,7 @@
 Budget(epsilon=1, delta=1e-06)
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import (
@@ -19,15 +20,15 @@ from headcount.errors import (
     SchemaError,
     UsageError,
 )
-from headcount.privacy.budget import Budget
-from headcount.releases.open import open  # noqa: A004
-from headcount.tables.by import bins, truncate
-from headcount.tables.csv import Csv
-from headcount.tables.public import public
 from headcount.version import __version__
 
 if TYPE_CHECKING:
+    from headcount.privacy.budget import Budget
+    from headcount.releases.open import open  # noqa: A004
     from headcount.streams.stream import Stream
+    from headcount.tables.by import bins, truncate
+    from headcount.tables.csv import Csv
+    from headcount.tables.public import public
 
 __all__ = [
     "Budget",
@@ -51,10 +52,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Names that need arrays are imported when they are used."""
-    if name == "Stream":
-        from headcount.streams.stream import Stream
+_FOUND_IN = {
+    "Budget": "privacy.budget",
+    "Csv": "tables.csv",
+    "Stream": "streams.stream",
+    "bins": "tables.by",
+    "open": "releases.open",
+    "public": "tables.public",
+    "truncate": "tables.by",
+}
 
-        return Stream
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when they are used: a command that is stopped at once ends quietly."""
+    if name in _FOUND_IN:
+        return getattr(import_module(f"headcount.{_FOUND_IN[name]}"), name)
     raise AttributeError(f"module 'headcount' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,3 +1,3 @@
-"""The version, said once for the code; ``pyproject.toml`` says it for the package."""
+"""The version, said once: the package takes it from here."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -24,9 +24,9 @@ import headcount as hc
 from headcount.ledger.account import Charge, Opening
 from headcount.ledger.heads import HeadFile
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.store import Writer
+from headcount.ledger.stores.store import Writer
 from headcount.releases import run
-from headcount.releases.release import Release
+from headcount.results.release import Release
 
 WATCHED: list[tuple[Any, str]] = [
     (Ledger, "known"),

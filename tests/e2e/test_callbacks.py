@@ -15,8 +15,8 @@ import pytest
 
 import headcount as hc
 from headcount.errors import EngineError
-from headcount.mechanisms.equal_error_run import STAGES
-from headcount.releases.count_users_equal import COLLECTING
+from headcount.mechanisms.equal_error.stages import STAGES
+from headcount.releases.count_users.within import COLLECTING
 from headcount.releases.run import CHARGING, READING, STORED
 from headcount.releases.stages import Stages
 
@@ -87,3 +87,26 @@ def test_every_stage_is_said_once_in_order_whatever_a_draw_passes_over() -> None
         assert said == ["a", "b", "c"]
     with pytest.raises(ValueError, match="not among"):
         Stages(("a",), said.append)("z")
+
+
+class Leave(BaseException):
+    """What a caller raises who does not want to be caught."""
+
+
+@pytest.mark.parametrize("stage", [COLLECTING, *STAGES])
+def test_where_a_stop_was_raised_does_not_show(stage: str, tmp_path: Path) -> None:
+    """Frames inside a release would say which way it took; so would an error it was linked to."""
+    data = hc.open(
+        crowd(23), user="user", account="a", budget=hc.Budget(rho=9), ledger=tmp_path / "l"
+    )
+    plan = data.count_users("g", within=0.2, spend=hc.Budget(rho=1))
+
+    def leave(said: str) -> None:
+        if said == stage:
+            raise Leave
+
+    with pytest.raises(Leave) as caught:
+        plan.release(progress=leave)
+    frames = {Path(str(entry.path)).name for entry in caught.traceback}
+    assert frames == {Path(__file__).name, "plan.py", "run.py"}
+    assert caught.value.__context__ is caught.value.__cause__ is None

@@ -11,8 +11,8 @@ import pytest
 
 import headcount as hc
 from headcount.releases.dataset import Dataset
-from headcount.releases.frequency_release import FrequencyRelease
-from headcount.releases.release import Release
+from headcount.results.frequencies import FrequencyRelease
+from headcount.results.release import Release
 
 BUDGET = hc.Budget(epsilon=100, delta=1e-6)
 SIZES = {1: 4000, 2: 1500, 3: 700, 10: 60, 500: 3}

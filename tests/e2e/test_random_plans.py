@@ -7,16 +7,15 @@ import uuid
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 import headcount as hc
 from headcount.accounting.compose import total
 from headcount.accounting.filter import Filter
 from headcount.ledger.account import from_units, units_up
-from headcount.mechanisms import equal_error
-from headcount.mechanisms.equal_error_public import Shares
+from headcount.mechanisms.chance import Drawn
+from headcount.mechanisms.equal_error.reading import Shares
 from headcount.privacy.spend import Zcdp
 from headcount.releases.plan import Plan
+from headcount.trials.door import released
 
 N_PLANS = 1000
 EVERY = 200  # of which so many are released, and the filter of the release is read
@@ -26,18 +25,16 @@ def random_spend() -> Fraction:
     return Fraction(1 + secrets.randbelow(10**6), 10**8)
 
 
-def test_the_charge_is_the_sum_of_the_stages(
-    demo_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_charge_is_the_sum_of_the_stages(demo_file: Path, tmp_path: Path) -> None:
     budget = hc.Budget(rho=1000, delta=0.5)
     data = hc.open(demo_file, user="user_id", budget=budget, ledger=tmp_path / "ledger.db")
     filters: list[Filter] = []
 
-    def watched(limit: Zcdp) -> Filter:
-        filters.append(Filter(limit))
-        return filters[-1]
+    class Watched(Drawn):
+        def filter(self, limit: Zcdp) -> Filter:
+            filters.append(Filter(limit))
+            return filters[-1]
 
-    monkeypatch.setattr(equal_error, "Filter", watched)
     expected = []
     for number in range(N_PLANS):
         rho = random_spend() + Fraction(1, 10**5)
@@ -48,7 +45,7 @@ def test_the_charge_is_the_sum_of_the_stages(
         assert shares.profile + shares.after_profile == plan.spend.rho <= rho
         expected.append(from_units(*units_up(plan.spend)))
         if number % EVERY == 0:
-            plan.release(fresh=True)
+            released(plan, Watched(), fresh=True)
             assert filters[-1].spent <= plan.spend, "stages spend no more than they were charged"
             assert filters[-1].spent.rho > plan.spend.rho / 100
         else:

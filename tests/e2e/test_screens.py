@@ -20,7 +20,7 @@ import pytest
 
 import headcount as hc
 from headcount.cli.main import main
-from headcount.releases.cells import label, told_apart, without_formulas
+from headcount.results.cells import label, told_apart, without_formulas
 from headcount.screens import visible, visible_lines
 
 ODD = [

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,15 @@ def charges(place: Path) -> int:
         connection.close()
 
 
-def stopped_when_charged(command: list[str], place: Path) -> tuple[int, str]:
+def stored(place: Path) -> int:
+    with closing(sqlite3.connect(place / "l.db", timeout=0)) as connection:
+        try:
+            return int(connection.execute("select count(*) from results").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+
+
+def stopped_when_charged(command: list[str], place: Path, delay: float = 0.1) -> tuple[int, str]:
     before = charges(place)
     # A group of its own, as a shell gives one to what it runs.
     process = subprocess.Popen(
@@ -56,21 +65,40 @@ def stopped_when_charged(command: list[str], place: Path) -> tuple[int, str]:
     )
     while charges(place) == before and process.poll() is None:
         time.sleep(0.005)
-    time.sleep(0.1)
+    time.sleep(delay)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     return process.returncode, said
+
+
+def stopped_at_import(
+    module: str, place: Path, headcount_command: str
+) -> subprocess.CompletedProcess[str]:
+    (place / "site").mkdir()
+    (place / "site" / "sitecustomize.py").write_text(AT_IMPORT.format(module=module))
+    search = os.pathsep.join([str(place / "site"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [headcount_command, *COUNT, "--budget", "3"],
+        env={**os.environ, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def write_many_rows() -> None:
+    i = np.arange(1_500_000)
+    pages = pa.DictionaryArray.from_arrays(
+        pa.array((i * 7919) % 3_000, pa.int32()), pa.array([f"p{k}" for k in range(3_000)])
+    )
+    pq.write_table(pa.table({"user": (i * 104_729) % 500_009, "page": pages}), "big.parquet")
 
 
 @pytest.mark.slow
 def test_a_release_of_a_parquet_file_ends_and_is_finished_by_the_same_command(
     place: Path, headcount_command: str
 ) -> None:
-    i = np.arange(1_500_000)
-    pages = pa.DictionaryArray.from_arrays(
-        pa.array((i * 7919) % 3_000, pa.int32()), pa.array([f"p{k}" for k in range(3_000)])
-    )
-    pq.write_table(pa.table({"user": (i * 104_729) % 500_009, "page": pages}), "big.parquet")
+    write_many_rows()
     command = [headcount_command, *COUNT, "--budget", "3"]
     code, said = stopped_when_charged(command, place)
     (account,) = (book := Ledger(place / "l.db")).accounts()
@@ -96,21 +124,36 @@ def test_a_release_of_a_parquet_file_ends_and_is_finished_by_the_same_command(
     assert [one.has_result for one in book.entries(account.name)] == [True, True]
 
 
-@pytest.mark.parametrize("module", ["typer", "headcount.cli.commands", "headcount.ledger.ledger"])
+@pytest.mark.slow
+def test_at_any_moment_after_the_charge(place: Path, headcount_command: str) -> None:
+    write_many_rows()
+    command = [headcount_command, *COUNT, "--budget", "90", "--fresh"]
+    for delay in range(0, 120, 12):
+        code, said = stopped_when_charged(command, place, delay / 1000)
+        assert code == 130, (delay, said)
+        assert "has no rows yet" in said, (delay, said)
+
+
+def test_inside_a_library_that_forgets_it(place: Path, headcount_command: str) -> None:
+    """DuckDB asks for this module at its first table of Arrow, and could do without it."""
+    pq.write_table(pa.table({"user": [1], "page": ["a"]}), "big.parquet")
+    ended = stopped_at_import("pyarrow.dataset", place, headcount_command)
+    assert ended.returncode == 130, ended.stderr
+    (account,) = (book := Ledger(place / "l.db")).accounts()
+    (entry,) = book.entries(account.name)
+    assert not entry.has_result
+    assert f"Stopped. Entry {entry.sequence} was charged and has no rows yet" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["headcount.privacy.budget", "typer", "headcount.cli.commands", "headcount.ledger.ledger"],
+)
 def test_before_the_charge_and_during_imports(
     module: str, place: Path, headcount_command: str
 ) -> None:
     pq.write_table(pa.table({"user": [1], "page": ["a"]}), "big.parquet")
-    (place / "site").mkdir()
-    (place / "site" / "sitecustomize.py").write_text(AT_IMPORT.format(module=module))
-    search = os.pathsep.join([str(place / "site"), os.environ.get("PYTHONPATH", "")])
-    ended = subprocess.run(
-        [headcount_command, *COUNT, "--budget", "3"],
-        env={**os.environ, "PYTHONPATH": search},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = stopped_at_import(module, place, headcount_command)
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr.splitlines() == ["headcount: Stopped. Nothing was charged."]
     assert charges(place) == 0

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headcount.contributions import BoundedContributions, Tally
+from headcount.contributions.groups import TOTAL
 from headcount.tables import UserTable, open_table
 
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/usr/lib/postgresql/bin"))
@@ -192,7 +193,9 @@ class Loader:
     ) -> UserTable:
         if title not in self.loaded:
             self.loaded[title] = self._load(table, title)
-        return open_table(self.loaded[title], user=user, where=where)
+        opened = open_table(self.loaded[title], user=user, where=where)
+        assert opened.engine.name == self.name, "the test would run on another engine"
+        return opened
 
     def _load(self, table: pa.Table, title: str) -> object:
         if self.name == "postgres":
@@ -203,6 +206,8 @@ class Loader:
                 cursor.adbc_ingest(title, table, mode="create")
                 connection.commit()
             return f"{self.address}?table=public.{title}"
+        if self.name not in ("duckdb", "spark"):
+            raise ValueError(f"nobody said how to load a table on {self.name}")
         path = self.folder / f"{title}.parquet"
         pq.write_table(table, path, row_group_size=max(1, table.num_rows // 4))
         return self.session.read.parquet(str(path)) if self.name == "spark" else path
@@ -241,7 +246,12 @@ def duckdb_loader(tmp_path_factory: pytest.TempPathFactory) -> Loader:
 
 def tally_table(contributions: BoundedContributions) -> pa.Table:
     tally = Tally(contributions)
-    return pa.Table.from_batches(tally.batches(), schema=tally.schema).combine_chunks()
+    total = tally.schema.field(TOTAL)
+    parts = [
+        part.every_name().append_column(total, pa.array(part.query.ask()))
+        for part in tally.parts(ordered=True)
+    ]
+    return pa.concat_tables([tally.schema.empty_table(), *parts]).combine_chunks()
 
 
 def digest(table: pa.Table) -> str:

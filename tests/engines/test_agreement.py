@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from headcount.contributions import Limits, Tally, bound, clip_l1, clip_l2, clip_weighted_l2
+from headcount.contributions import Limits, Tally, bound, clip_l2
 from headcount.errors import EngineError, UsageError
 from headcount.privacy.bounds import Bounds
 from headcount.tables import bins, truncate
@@ -55,16 +55,7 @@ DATA_CASES: dict[str, Any] = {
     "known groups": lambda t, known, key: bound(
         t, "item", Bounds(1000, 5, 12), key=key, groups=known
     ),
-    "l1": lambda t, known, key: clip_l1(t, "item", Limits(4, 50, 10), max_l1=9, key=key),
     "l2": lambda t, known, key: clip_l2(t, "item", Limits(4, 50, 10), max_l2_squared=9, key=key),
-    "weighted l2": lambda t, known, key: clip_weighted_l2(
-        t,
-        "item",
-        Limits(4, 50, 10),
-        weights={group: 1 + index % 9 for index, group in enumerate(known)},
-        max_l2_squared=40,
-        key=key,
-    ),
 }
 
 

@@ -6,16 +6,19 @@ import random
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from headcount.contributions.distribution import UserShares
-from headcount.contributions.distribution_found import FoundShares
-from headcount.contributions.distribution_rows import listed_counts
+from headcount.contributions.distribution.found import FoundShares
+from headcount.contributions.distribution.rows import listed_counts
+from headcount.contributions.distribution.shares import UserShares
 from headcount.contributions.groups import group_rows
 from headcount.contributions.store import Store
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.lattice import SHARE_BITS, WEIGHT_BITS, length_edges
+from headcount.privacy.query import Query
 
+Integers = npt.NDArray[np.int64]
 N_GROUPS = 30
 
 
@@ -35,15 +38,23 @@ def stages(shares: UserShares) -> list[Any]:
     n = shares.n_groups
     weights = ((1 << WEIGHT_BITS) - 1_111 * np.arange(n)).astype(np.int64)
     centre = ((1 << SHARE_BITS) // (np.arange(n) + 3) // 4).astype(np.int64)
-    found: list[Any] = [shares.n_users(), shares.users_by_samples(np.array([1, 5, 20]))]
-    found += [shares.floored_totals(), shares.counts_by_group(10)]
+    asked = [shares.n_users(), shares.users_by_samples(np.array([1, 5, 20]))]
+    asked += [shares.floored_totals(), shares.counts_by_group(10)]
+    found: list[Any] = [query.ask() for query in asked]
     for given in ((None, None), (centre, None), (None, weights), (centre, weights)):
         residuals = shares.around(*given)
-        lengths = residuals.users_by_length()
+        lengths = residuals.users_by_length().ask()
         found.append(lengths)
         middle = length_edges()[int(np.searchsorted(np.cumsum(lengths), lengths.sum() / 2))]
-        found += [residuals.kept(middle), residuals.clipped(middle), residuals.clipped(1 << 45)]
+        asked = [residuals.kept(middle), residuals.clipped(middle), residuals.clipped(1 << 45)]
+        asked.append(residuals.users_beyond(20, 30, 20))
+        found += [query.ask() for query in asked]
     return found
+
+
+def above_four(query: Query[Integers]) -> tuple[npt.NDArray[np.intp], Integers]:
+    true_totals = query.ask()
+    return np.flatnonzero(true_totals > 4 << 20), true_totals
 
 
 def answers(table: Any, key: bytes) -> list[list[int]]:
@@ -52,7 +63,7 @@ def answers(table: Any, key: bytes) -> list[list[int]]:
         shares = UserShares(listed_counts(group_rows(table, "item", listed)), N_GROUPS, store)
         answered = stages(shares)
         found = FoundShares(table, "item", store, key=key)
-        totals = found.discover(Bounds(1 << 20, 1, 20), lambda t: (np.flatnonzero(t > 4 << 20), t))
+        totals = found.discover(Bounds(1 << 20, 1, 20), above_four)
         assert 5 < found.groups.num_rows < N_GROUPS
         answered += [totals[:0], *stages(found.shares())]
     return [np.ravel(part).tolist() for part in answered]

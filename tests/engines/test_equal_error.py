@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from headcount.contributions.equal_error import Pairs
+from headcount.contributions.pairs import Pairs
 from headcount.contributions.store import Store
 from headcount.privacy.bounds import Bounds
 
@@ -28,7 +28,8 @@ def events() -> pa.Table:
     return pa.table({"user": users, "item": items})
 
 
-def everything(true_totals: Any) -> Any:
+def everything(query: Any) -> Any:
+    true_totals = query.ask()
     return np.arange(len(true_totals)), true_totals
 
 
@@ -38,32 +39,35 @@ def answers(table: Any, key: bytes, max_value: int = 1) -> list[list[int]]:
     with Store(table.engine) as store:
         pairs = Pairs(table, "item", store, key=key, max_value=max_value)
         if max_value > 1:
-            found.append(pairs.users_per_rows_cell())
-        found += [pairs.users_per_cell(), pairs.largest(N_GROUPS)]
+            found.append(pairs.users_per_rows_cell().ask())
+        found += [pairs.users_per_cell().ask(), pairs.largest(N_GROUPS).ask()]
         found.append(pairs.discover(Bounds(5, 1, 20), everything))
         found.append(pairs.discover(BOUNDS, everything))
         assert pairs.groups.num_rows == N_GROUPS
         known = pairs.known(np.arange(N_GROUPS)[::-1])
         every = np.arange(N_GROUPS)
         weights = 1_234_567 // (every + 3)
-        found.append(known.class_totals(weights, every * 4 // N_GROUPS, 700_000))
+        found.append(known.class_totals(weights, every * 4 // N_GROUPS, 700_000).ask())
         clip = int((weights.astype(float) ** 2).sum()) // 5
         caps = np.outer((1, 5), np.arange(1, 9) * 100_003)
         found.append(
-            known.clipped_share(
-                weights=weights,
-                first_level=every // 10,
-                clip=clip,
-                caps=caps,
-                lower_clips=(clip // 2, clip // 3),
-                unit_bits=20,
-            )
+            [
+                query.ask()
+                for query in known.clipped_share(
+                    weights=weights,
+                    first_level=every // 10,
+                    clip=clip,
+                    caps=caps,
+                    lower_clips=(clip // 2, clip // 3),
+                    unit_bits=20,
+                )
+            ]
         )
         index = every[:50]
-        for part in (3, 7):
-            found.append(known.clipped_totals(index, weights[index], clip // part, 7))
+        rounds = [known.clipped(index, weights[index], clip // part) for part in (3, 7)]
+        found += [one.totals(7).ask() for one in rounds]
         shares = (weights[index] * 100, weights[index] * 333)
-        found.append(known.clipped_off(index, shares, index * 8 // 50, 1 << 24))
+        found.append(rounds[0].taken_away(rounds[1], shares, index * 8 // 50, 1 << 24).ask())
     return [np.ravel(part).tolist() for part in found]
 
 

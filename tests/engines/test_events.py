@@ -27,16 +27,16 @@ def events() -> pa.Table:
 
 
 def answers(table: Any, tally_of: Any) -> list[Any]:
-    found: list[Any] = [users_of(table)]
+    found: list[Any] = [users_of(table).ask().tolist()]
     with Store(table.engine) as store:
         asked = Events(table, "item", GROUPS, store)
         for norm in Norm:
             cap = ratio_cap(norm, asked.n_groups)
-            found.append(asked.weight_curve(candidates(norm), cap, 20).tolist())
+            found.append(asked.weight_curve(candidates(norm), cap, 20).ask().tolist())
             for bound in (2.5, 1 << 26):
                 length = Length.of(norm, bound)
                 found.append(tally_of(asked.clipped(length)).to_pydict())
-                found.append(asked.clipped_off(length, 3.7 * bound, 1 << 20))
+                found.append(asked.clipped_off(length, 3.7 * bound, 1 << 20).ask().tolist())
     return found
 
 

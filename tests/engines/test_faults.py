@@ -17,8 +17,9 @@ import pytest
 
 import headcount as hc
 from headcount.contributions import Tally, bound
+from headcount.contributions.group_totals import GroupTotals
 from headcount.privacy.bounds import Bounds
-from headcount.releases.release import Release
+from headcount.results.release import Release
 from headcount.tables import open_table
 
 pytestmark = pytest.mark.spark
@@ -94,17 +95,17 @@ def test_a_release_that_loses_a_worker_is_charged_once_and_right(
     folder.mkdir()
     write_files(folder)
     seen: list[dict[str, int]] = []
-    original = Tally.batches
+    original = Tally.parts
 
-    def batches(self: Tally, *, ordered: bool = True) -> Iterator[pa.RecordBatch]:
+    def parts(self: Tally, *, ordered: bool = False) -> Iterator[GroupTotals]:
         totals: dict[str, int] = {}
-        for batch in original(self, ordered=ordered):
-            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            totals.update(rows)
-            yield batch
+        for part in original(self, ordered=ordered):
+            (names,) = part.every_name().columns
+            totals.update(zip(names.to_pylist(), part.query.ask().tolist(), strict=True))
+            yield part
         seen.append(totals)
 
-    monkeypatch.setattr(Tally, "batches", batches)
+    monkeypatch.setattr(Tally, "parts", parts)
     budget = hc.Budget(epsilon=8, delta=1e-6)
     here = {"user": "user", "account": "events", "ledger": tmp_path / "ledger.db"}
     spend = hc.Budget(epsilon=1)

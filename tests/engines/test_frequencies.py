@@ -35,8 +35,10 @@ def events(n_users: int = 300) -> pa.Table:
 def runs(table: Any, key: bytes, most: int, **settings: Any) -> Runs:
     groups = settings.pop("groups", None)
     bounded = bound(table, "item", Bounds(most, most), key=key, groups=groups)
-    counts, n_groups = true_frequencies(bounded, **settings)
+    frequencies = true_frequencies(bounded, **settings)
+    counts, n_groups = frequencies.runs.ask()
     assert (np.diff(counts) > 0).all()
+    assert frequencies.n_groups.ask().tolist() == [n_groups[counts > 0].sum()]
     return dict(zip(counts.tolist(), n_groups.tolist(), strict=True))
 
 

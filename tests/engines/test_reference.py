@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headcount.contributions import Limits, bound, clip_l1, clip_l2, clip_rows, clip_weighted_l2
+from headcount.contributions import Limits, bound, clip_l2, clip_rows
 from headcount.privacy.bounds import Bounds
 from headcount.tables import bins, truncate
 
@@ -212,10 +212,6 @@ def test_clipped_rows_are_those_of_plain_python(
     limits, scale = Limits(max_rows=3, max_groups=8, lattice_bits=bits), 1 << bits
     kept = kept_values(ROWS, groups_of, key, 8, max_rows=3)
 
-    def l1(groups: Any) -> Any:
-        total = sum(groups.values())
-        return {g: n * scale * 5 // total if total > 5 else n * scale for g, n in groups.items()}
-
     def l2(groups: Any) -> Any:
         norm = sum(n * n for n in groups.values())
         return {
@@ -225,33 +221,11 @@ def test_clipped_rows_are_those_of_plain_python(
 
     whole = {u: {g: n * scale for g, n in gs.items()} for u, gs in kept.items()}
     assert rows_of(tally_of(clip_rows(nasty(), by, limits, key=key))) == summed(whole)
-    by_l1 = summed({u: l1(gs) for u, gs in kept.items()})
-    assert rows_of(tally_of(clip_l1(nasty(), by, limits, max_l1=5, key=key))) == by_l1
     by_l2 = summed({u: l2(gs) for u, gs in kept.items()})
     clipped = rows_of(tally_of(clip_l2(nasty(), by, limits, max_l2_squared=7, key=key)))
     # The margin of the clip may cost one unit per user where the exact value is an integer.
     assert all(0 <= exact[-1] - got[-1] <= 37 for exact, got in zip(by_l2, clipped, strict=True))
     assert [row[:-1] for row in clipped] == [row[:-1] for row in by_l2]
-
-
-def test_weighted_clip_is_that_of_plain_python(nasty: Any, key: Any, tally_of: Any) -> None:
-    by, groups_of = GROUPINGS["word"]
-    weights = {"plain": 1, "e\u0301": 5, None: 3, "null": 2, "absent": 9}
-    normal = {(nfc(w),): weight for w, weight in weights.items()}
-    kept = kept_values(ROWS, groups_of, key, 4, max_rows=10, listed=normal)
-    values = {}
-    for user, groups in kept.items():
-        norm = sum((n * normal[g]) ** 2 for g, n in groups.items())
-        values[user] = {
-            g: math.floor(n * normal[g] * math.sqrt(50 / norm) * 1024 * (1 - 2**-49))
-            if norm > 50
-            else n * normal[g] * 1024
-            for g, n in groups.items()
-        }
-    clipped = clip_weighted_l2(
-        nasty(), by, Limits(10, 4, 10), weights=weights, max_l2_squared=50, key=key
-    )
-    assert rows_of(tally_of(clipped)) == summed(values, normal)
 
 
 WHERES: dict[str, Any] = {

@@ -53,8 +53,9 @@ def shown(
     table: UserTable, coins: Coins, key: bytes, groups: list[Any] | None = None
 ) -> dict[Any, int]:
     found = sampled_counts(table, "item", coins, key=key, groups=groups)
-    assert found.column_names == ["item", "true_total"]
-    return dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    names = found.every_name()
+    assert names.column_names == ["item"]
+    return dict(zip(names.column("item").to_pylist(), found.query.ask().tolist(), strict=True))
 
 
 def test_the_same_users_on_every_engine(loader: Any, key: bytes) -> None:

@@ -79,7 +79,7 @@ def test_a_failing_cell_is_not_logged(
         logger.addHandler(handler)
     try:
         with pytest.raises(EngineError):
-            list(Tally(bound(table, "word", Bounds(1, 1), key=key)).batches())
+            list(Tally(bound(table, "word", Bounds(1, 1), key=key)).parts())
         assert heard == []
         assert "SECRET" not in "".join(capfd.readouterr())
         with pytest.raises(Exception, match="SECRET"):

@@ -18,7 +18,7 @@ import pytest
 
 import headcount as hc
 from headcount.releases.plan import Plan
-from headcount.releases.release import Release
+from headcount.results.release import Release
 
 THREADS = 8
 N_COLUMNS = 8

@@ -74,7 +74,7 @@ def test_users_are_in_the_same_cells_everywhere(
         got, want = (
             users_per_cell(
                 where.open(values(), "values", user="user"), of, per_user, CELLS[cells], key
-            )
+            ).ask()
             for where in (loader, duckdb_loader)
         )
         assert want.sum() > 100  # Tiny and huge values stop no engine.
@@ -98,7 +98,9 @@ def test_samples_pick_the_same_users_everywhere(
         got, want = (
             Values(
                 where.open(values(), "values", user="user"), "k", "median", CELLS["integers"], key
-            ).sampled(number, blocks, HALF)
+            )
+            .sampled(number, blocks, HALF)
+            .ask()
             for where in (loader, duckdb_loader)
         )
         assert got.tolist() == want.tolist(), (number, str(blocks))
@@ -114,7 +116,7 @@ def test_a_sample_has_its_rate_and_hides_small_blocks(duckdb_loader: Any, key: b
     own = pa.table({"user": np.arange(n), "x": np.arange(n) % 4 * 10})
     table = duckdb_loader.open(own, "many", user="user")
     read = Values(table, "x", "max", read_grid((0, 40), None, whole=True), key)
-    shown = read.sampled(1, Blocks(41, 10), Coins(1, 1 << 57, 2))
+    shown = read.sampled(1, Blocks(41, 10), Coins(1, 1 << 57, 2)).ask()
     assert shown[:4] == pytest.approx([n / 32] * 4, abs=6 * math.sqrt(n / 32))
-    hidden = read.sampled(1, Blocks(41, 10), Coins(1, 1 << 57, 5_000))
+    hidden = read.sampled(1, Blocks(41, 10), Coins(1, 1 << 57, 5_000)).ask()
     assert hidden.tolist() == [0] * 5

@@ -8,26 +8,32 @@ import random
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+import typer.main
 from tests.odd.values import WORDS
 
+from headcount.cli.commands import app
 from headcount.cli.main import main
+from headcount.releases.verbs import VERBS
 
-OWN = {
-    "count-users": {"--by": "group", "--groups": "groups.txt", "--bound": "2", "--within": "0.2",
-                    "--top": "3", "--method": "auto"},
-    "count-events": {"--by": "group", "--groups": "groups.txt", "--bound": "2", "--within": "0.2",
-                     "--top": "3", "--method": "auto"},
-    "distribution": {"--by": "group", "--groups": "groups.txt", "--users": "100",
-                     "--samples": "5", "--method": "auto"},
-    "profile": {"--by": "group"},
-    "quantiles": {"--of": "x", "--low": "0", "--high": "50", "--at": "0.5", "--step": "1",
-                  "--per-user": "median", "--method": "auto"},
-    "count-ranges": {"--of": "x", "--range": "0:10", "--per-user": "median", "--method": "auto"},
-    "frequencies": {"--by": "group", "--groups": "groups.txt", "--bound": "2", "--at-most": "10",
-                    "--buckets": "100", "--method": "auto"},
+WRITTEN = {
+    "--by": "group", "--groups": "groups.txt", "--bound": "2", "--within": "0.2", "--top": "3",
+    "--method": "auto", "--users": "100", "--samples": "5", "--of": "x", "--low": "0",
+    "--high": "50", "--at": "0.5", "--step": "1", "--per-user": "median", "--range": "0:10",
+    "--at-most": "10", "--buckets": "100",
 }  # fmt: skip
+COMMANDS: Any = typer.main.get_command(app)
+OWN = {
+    name: {
+        option: WRITTEN[option]
+        for parameter in COMMANDS.commands[name].params
+        for option in parameter.opts
+        if option in WRITTEN
+    }
+    for name in (verb.replace("_", "-") for verb in VERBS)
+}
 NEEDED = {"--by", "--low", "--high", "--range"}
 COMMON = {
     "--user": "user", "--epsilon": "1", "--spend": "1/1000000", "--delta": "1e-6",

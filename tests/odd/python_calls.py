@@ -10,15 +10,9 @@ from typing import Any
 from tests.odd.values import odd
 
 import headcount as hc
+from headcount.releases.arguments import PER_USER
+from headcount.releases.verbs import VERBS
 
-METHODS = {
-    "count_users": ["auto", "threshold", "laplace", "peel", "equal", "sample"],
-    "count_events": ["auto", "gaussian", "laplace", "equal"],
-    "distribution": ["auto", "clip", "coarse-fine", "dense", "sparse", "gaussian", "laplace"],
-    "quantiles": ["auto", "hierarchy", "exponential", "sample", "sample-levels", "sample-search"],
-    "count_ranges": ["auto", "hierarchy", "sample", "sample-levels"],
-    "frequencies": ["auto", "central", "laplace"],
-}
 GOOD: dict[str, list[Any]] = {
     "by": ["group", ["group"], ["group", hc.bins("x", 10)], hc.bins("x", "0.5")],
     "groups": [None, None, ["g1", "g2"], ["g1", "nobody"]],
@@ -32,20 +26,12 @@ GOOD: dict[str, list[Any]] = {
     "at": [0.5, [0.1, 0.9]],
     "bounds": [(0, 50), (0.5, 3.25)],
     "step": [None, 1],
-    "per_user": ["median", "mean", "sum", "min", "max", "sampled"],
+    "per_user": list(PER_USER),
     "ranges": [[0, 10, 100], [(0, 10), (5, None)]],
     "at_most": [None, 10],
     "buckets": [None, 100],
 }
-ARGUMENTS = {
-    "count_users": ["by", "groups", "bound", "within", "top", "method", "spend"],
-    "count_events": ["by", "groups", "top", "within", "bound", "method", "debias", "spend"],
-    "distribution": ["by", "groups", "method", "users", "samples", "spend"],
-    "profile": ["by", "spend"],
-    "quantiles": ["of", "at", "bounds", "step", "per_user", "method", "spend"],
-    "count_ranges": ["of", "ranges", "per_user", "method", "spend"],
-    "frequencies": ["by", "groups", "at_most", "buckets", "bound", "method", "spend"],
-}
+ARGUMENTS = {name: [*verb.own, "spend"] for name, verb in VERBS.items()}
 SPENDS = [hc.Budget(rho=1, delta="1e-7"), hc.Budget(epsilon=1, delta="1e-7"), "1/1000000"]
 
 
@@ -67,7 +53,9 @@ def some_verb(chooser: random.Random) -> tuple[str, dict[str, Any]]:
         if name in wrong:
             arguments[name] = odd(chooser)
         elif name == "method":
-            arguments[name] = chooser.choice(["auto", "auto", chooser.choice(METHODS[verb])])
+            arguments[name] = chooser.choice(
+                ["auto", "auto", chooser.choice(VERBS[verb].own[name].words)]
+            )
         elif name == "spend":
             arguments[name] = chooser.choice(SPENDS)
         else:

@@ -153,7 +153,7 @@ def test_d7_a_picture_without_its_libraries_is_refused_before_the_charge(
 def test_d7_a_disk_that_fills_up_after_the_charge_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headcount.releases import output as output_module
+    from headcount.results import output as output_module
 
     (folder / "x.csv").write_text("as it was", encoding="utf-8")
 

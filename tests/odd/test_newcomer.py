@@ -17,7 +17,7 @@ from tests.odd.commands import Ended
 from tests.odd.commands import run as run_in
 
 from headcount.accounting.convert import RHO_UNIT, zcdp_of
-from headcount.cli.words import in_shell
+from headcount.cli.spelling import in_shell
 from headcount.ledger.account import Account, refusal
 from headcount.ledger.ledger import Ledger
 from headcount.privacy.budget import Budget

@@ -48,10 +48,11 @@ def answers(rows: dict[str, list[tuple[Any, int]]], length: Length) -> Answer:
     cap = ratio_cap(length.norm, len(GROUPS))
     with Store(table.engine) as store:
         events = Events(table, "item", GROUPS, store)
-        (batch,) = Tally(events.clipped(length)).batches()
-        totals = dict(zip(*batch.to_pydict().values(), strict=True))
-        curve = events.weight_curve(candidates(length.norm), cap, 20)
-        return totals, curve, events.clipped_off(length, 5.0, UNIT)
+        (part,) = Tally(events.clipped(length)).parts()
+        (names,) = part.every_name().columns
+        totals = dict(zip(names.to_pylist(), part.query.ask().tolist(), strict=True))
+        curve = events.weight_curve(candidates(length.norm), cap, 20).ask()
+        return totals, curve, int(events.clipped_off(length, 5.0, UNIT).ask()[0])
 
 
 @settings(

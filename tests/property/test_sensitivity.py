@@ -20,10 +20,8 @@ from headcount.contributions import (
     Limits,
     Tally,
     bound,
-    clip_l1,
     clip_l2,
     clip_rows,
-    clip_weighted_l2,
 )
 from headcount.contributions.kept_rows import sample_rows
 from headcount.privacy.bounds import Bounds
@@ -66,18 +64,13 @@ def makers(kind: str) -> list[Make]:
             same: dict[str, Any] = {"by": "group", "limits": limits, "key": KEY}
             if kind == "rows":
                 made.append(partial(clip_rows, groups=groups, **same))
-            elif kind == "l1":
-                made.append(partial(clip_l1, groups=groups, max_l1=most, **same))
-            elif kind == "l2":
+            else:
                 made.append(partial(clip_l2, groups=groups, max_l2_squared=most, **same))
-            elif groups is not None:
-                weights = dict(zip(groups, range(1, 8), strict=True))
-                made.append(partial(clip_weighted_l2, weights=weights, max_l2_squared=most, **same))
     return made
 
 
 SCHEMA = pa.schema({"user": pa.string(), "group": pa.string()})
-KINDS = ["users", "rows", "l1", "l2", "weighted l2", "sampled"]
+KINDS = ["users", "rows", "l2", "sampled"]
 EXAMPLES = max(1, int(os.environ.get("HEADCOUNT_EXAMPLES", "300")) // len(KINDS))
 
 

@@ -72,13 +72,18 @@ def test_import_loads_no_engine_and_is_fast() -> None:
     assert min(tries) < 0.3
 
 
-def test_version_is_said_the_same_twice() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["version"] == headcount.__version__
+def test_the_version_is_said_once() -> None:
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert said["project"]["dynamic"] == ["version"]
+    assert f'__version__ = "{headcount.__version__}"' in (
+        ROOT / said["tool"]["hatch"]["version"]["path"]
+    ).read_text("utf-8")
 
 
-def test_an_undeclared_folder_breaks_the_layers(tmp_path: Path) -> None:
-    shutil.copytree(SOURCE, tmp_path / "src" / "headcount")
+def test_what_the_contracts_forbid_breaks_them(tmp_path: Path) -> None:
+    """A folder that nobody declared, and two siblings that import each other."""
+    source = tmp_path / "src" / "headcount"
+    shutil.copytree(SOURCE, source)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
 
@@ -93,8 +98,15 @@ def test_an_undeclared_folder_breaks_the_layers(tmp_path: Path) -> None:
         )
 
     assert lint().returncode == 0, lint().stdout
-    (tmp_path / "src" / "headcount" / "utils").mkdir()
-    (tmp_path / "src" / "headcount" / "utils" / "__init__.py").write_text('"""Planted."""\n')
+    planted = source / "releases" / "rows.py"
+    shipped = planted.read_text("utf-8")
+    planted.write_text(f"{shipped}\nimport headcount.releases.count_users.plan\n", "utf-8")
+    broken = lint()
+    assert broken.returncode != 0
+    assert "No circle between siblings, anywhere BROKEN" in broken.stdout
+    planted.write_text(shipped, "utf-8")
+    (source / "utils").mkdir()
+    (source / "utils" / "__init__.py").write_text('"""Planted."""\n')
     broken = lint()
     assert broken.returncode != 0
     assert "utils" in broken.stdout

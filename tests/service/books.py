@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from headcount.cli.commands import app
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.statement import statement
+from headcount.ledger.statement.statement import statement
 
 OWNER, PEOPLE = "keeper", ("mallory", "victor", "audrey")
 ONE = json.dumps({"kind": "gaussian-noise", "l2_squared": "1", "sigma_squared": "50"})

@@ -19,9 +19,10 @@ import sqlalchemy as sa
 
 from headcount.accounting.convert import RHO_UNIT
 from headcount.errors import BudgetError, HeadcountError
-from headcount.ledger import charging, postgres, sqlite  # noqa: F401
+from headcount.ledger import charging  # noqa: F401
 from headcount.ledger.account import Charge
 from headcount.ledger.ledger import Ledger
+from headcount.ledger.stores import postgres, sqlite  # noqa: F401
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import GaussianNoise
 from headcount.privacy.neighbours import Neighbours

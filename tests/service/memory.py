@@ -197,7 +197,6 @@ class Rows:
     def __init__(self, address: str) -> None:
         self._raw = psycopg.connect(address, autocommit=True)
         self._raw.execute("SET session_replication_role = replica")
-        self._raw.execute("SET synchronous_commit = off")
 
     def copy(self) -> dict[str, list[Any]]:
         with self._raw.transaction():

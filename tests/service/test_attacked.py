@@ -20,7 +20,7 @@ from headcount.errors import LedgerError, UsageError
 from headcount.ledger.heads import HeadFile
 from headcount.ledger.journal import FIELDS, Head
 from headcount.ledger.ledger import Ledger
-from headcount.releases.release import Release
+from headcount.results.release import Release
 
 GAUSSIAN = {"kind": "gaussian-noise", "l2_squared": "1", "sigma_squared": "50"}
 SAMPLE = {"kind": "sample-threshold", "rate": "1/10", "threshold": "50", "n_samples": "1"}

@@ -190,7 +190,7 @@ def test_a_crash_between_a_charge_and_its_flush_acknowledges_nothing_that_is_los
     flusher = flusher_of(server)
     assert flusher is not None
     os.kill(flusher, signal.SIGSTOP)
-    all_are_in, crashed = threading.Barrier(5, timeout=60), threading.Event()
+    all_are_in, crashed = threading.Barrier(5, timeout=300), threading.Event()
     settle = clients.postgres.PostgresStore.settle
     waited: set[int] = set()
 

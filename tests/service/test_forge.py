@@ -101,11 +101,15 @@ def test_what_makes_no_sense_is_not_charged(book: Any) -> None:
     book.is_in_order(charges=1)
 
 
-CHEAP = [number("0"), number("0/7"), number("0" * 4300), number("1/" + "9" * 4300)]
-CHEAP += ['{"kind": "composed", "events": []}', '{"kind": "composed", "events": [' * 8 + "]}" * 8]
-CHEAP += [f'{{"kind": {word}, "kind": "selection", "epsilon": "0"}}' for word in (DEEP, "9" * 5000)]
-CHEAP += ['{"\\u006bind": "selection", "epsilon": "\\u0030"}', '{"kind":"filtered", "rho":"0",'
-          '"delta":"0"}', json.dumps({"kind": "gaussian-noise", "l2_squared": "1" + "0" * 400,
+FREE = [number("0"), number("0/7"), number("0" * 4300)]
+FREE += ['{"kind": "composed", "events": []}', '{"kind": "composed", "events": [' * 8 + "]}" * 8]
+FREE += ['{"kind":"filtered", "rho":"0", "delta":"0"}']
+FREE += ['{"kind": "gaussian-noise", "l2_squared": "0", "sigma_squared": "1"}']
+CHEAP = [number("1/" + "9" * 4300)]
+CHEAP += [f'{{"kind": {word}, "kind": "selection", "epsilon": "1/9999999"}}'
+          for word in (DEEP, "9" * 5000)]  # fmt: skip
+CHEAP += ['{"\\u006bind": "selection", "epsilon": "\\u0031/9999999"}']
+CHEAP += [json.dumps({"kind": "gaussian-noise", "l2_squared": "1" + "0" * 400,
           "sigma_squared": "1" + "0" * 500})]  # fmt: skip
 ODD = [f'{{"by": {word}, "by": "x"}}' for word in (DEEP, "9" * 5000, "1e400")]
 ODD += [
@@ -114,8 +118,15 @@ ODD += [
 ]
 
 
-def test_what_costs_nothing_harms_nobody(book: Any) -> None:
-    """Any event of no cost, and any public words, as strange as the server takes them."""
+@pytest.mark.parametrize("event", FREE)
+def test_what_costs_nothing_is_not_charged(book: Any, event: str) -> None:
+    with pytest.raises(psycopg.Error, match="a charge of nothing"):
+        book.charge(event, key="free")
+    book.is_in_order(charges=1)
+
+
+def test_what_costs_next_to_nothing_harms_nobody(book: Any) -> None:
+    """Any event of little cost, and any public words, as strange as the server takes them."""
     asked = [{"event": event} for event in CHEAP] + [{"about": words} for words in ODD]
     asked += [{"key": "\x1b[31m\u202e\n'; --", "verb": "[bold]|<b>", "digest": "%s"}]
     for i, words in enumerate(asked):

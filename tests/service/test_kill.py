@@ -136,7 +136,7 @@ POINTS = {
 def killed_at(point: str, address: str, clients: ModuleType, folder: Path, key: str) -> None:
     """A release that kills itself at a point. The ledger is watched from outside, not prepared."""
     from headcount.ledger.heads import HeadFile
-    from headcount.ledger.store import Store
+    from headcount.ledger.stores.store import Store
 
     ledger = clients.Ledger(address)
     counts: dict[str, int] = {}

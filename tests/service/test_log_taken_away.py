@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from headcount.errors import LedgerError
-from headcount.ledger.flush import Flush
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.log_files import LogFiles
-from headcount.ledger.sqlite import SQLiteStore
+from headcount.ledger.stores.flush import Flush
+from headcount.ledger.stores.log_files import LogFiles
+from headcount.ledger.stores.sqlite import SQLiteStore
 
 REFUSED = "was removed or replaced while this program was using it"
 BESIDE = ("-wal", "-shm")
@@ -58,7 +58,28 @@ def used_by_others(path: Path, copy: Path) -> None:
     assert Path(f"{path}-wal").exists()
 
 
+def older_bytes_in_the_log(path: Path, copy: Path) -> None:
+    """Both files stay where they are: a copy of the log is written over them, in place."""
+    shutil.copyfile(copy, path)
+    log = Path(f"{path}-wal")
+    log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
+
+
+def emptied(path: Path, copy: Path) -> None:
+    os.truncate(f"{path}-wal", 0)
+    shutil.copyfile(copy, path)
+
+
+def other_bytes_in_the_last_frame(path: Path, _copy: Path) -> None:
+    log = Path(f"{path}-wal")
+    held = bytearray(log.read_bytes())
+    held[-4096 - 8 : -4096] = bytes(8)
+    with log.open("r+b") as file:
+        file.write(held)
+
+
 WAYS = [removed, removed_and_copied_over, moved_aside, only_the_index, used_by_others]
+IN_PLACE = [older_bytes_in_the_log, emptied, other_bytes_in_the_last_frame]
 Way = Callable[[Path, Path], None]
 
 
@@ -74,7 +95,7 @@ def backed_up(clients: ModuleType, path: Path) -> Path:
     return Path(shutil.copy(path, path.with_name("copy.db")))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, *IN_PLACE])
 def test_a_program_notices_at_its_next_use(clients: ModuleType, path: Path, way: Way) -> None:
     copy = backed_up(clients, path)
     running = clients.other_process(str(path))
@@ -85,7 +106,9 @@ def test_a_program_notices_at_its_next_use(clients: ModuleType, path: Path, way:
         said = running(word)
         assert REFUSED in said
         assert "End every program that uses the ledger" in said
-    if way is not only_the_index:
+    if way in IN_PLACE:
+        assert REFUSED in clients.other_process(str(path))("open"), "the index is still shared"
+    elif way is not only_the_index:
         # Whoever starts anew finds out from what this machine saw.
         assert "had come to entry 6" in clients.other_process(str(path))("open")
     assert running("close") == "close"

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 import headcount as hc
 from headcount.cli.commands import app
 from headcount.errors import LedgerError
-from headcount.ledger import sqlite_reader
 from headcount.ledger.ledger import Ledger
+from headcount.ledger.stores import sqlite_reader
 from headcount.privacy.budget import Budget
 
 SAMPLE = Path(__file__).with_name("samples") / "0.1.0" / "sqlite.db"

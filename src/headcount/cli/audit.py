@@ -29,7 +29,7 @@ def audit(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from headcount.errors import UsageError
-    from headcount.trials.roll import MECHANISMS, trial_of
+    from headcount.trials.register import MECHANISMS, trial_of
     from headcount.trials.session import hold, summary
     from headcount.trials.trial import Effort
 

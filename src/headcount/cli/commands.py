@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from headcount.cli import (
-    audit,
-    count_events,
-    count_ranges,
-    count_users,
-    demo,
-    distribution,
-    frequencies,
-    ledger,
-    profile,
-    quantiles,
-    stream,
-)
+from headcount.cli import audit, demo, ledger, stream
 from headcount.cli.verb import verb
+from headcount.releases.verbs import VERBS
 from headcount.version import __version__
 
 NOT_PROMISED = (
@@ -32,13 +21,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("count-users")(verb(count_users.count_users))
-app.command("count-events")(verb(count_events.count_events))
-app.command("distribution")(verb(distribution.distribution))
-app.command("profile")(verb(profile.profile))
-app.command("quantiles")(verb(quantiles.quantiles))
-app.command("count-ranges")(verb(count_ranges.count_ranges))
-app.command("frequencies")(verb(frequencies.frequencies))
+for name in VERBS:
+    app.command(name.replace("_", "-"))(verb(name))
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

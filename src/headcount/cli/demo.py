@@ -17,7 +17,7 @@ def demo(
     pages: int = typer.Option(2_000, min=1, max=1_000_000, help="How many pages there are."),
 ) -> None:
     """Write a table of made-up page views: a few people do most of it, a few pages get most."""
-    from headcount.releases.output import check_output, write_whole
+    from headcount.results.output import check_output, write_whole
     from headcount.tables.demo import write_demo
 
     check_output(out, (".parquet",), name="OUT")

@@ -11,7 +11,7 @@ import typer
 
 from headcount.cli import options as option
 from headcount.cli.output import write_text
-from headcount.cli.words import counted
+from headcount.cli.spelling import counted
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.screens import quoted, visible, visible_lines
 
@@ -84,7 +84,7 @@ def open_account(
     ledger: str | None = WHERE,
 ) -> None:
     """Open an account, or add quotas and sources to an open one."""
-    from headcount.ledger.bar import text_bar
+    from headcount.ledger.statement.bar import text_bar
     from headcount.privacy.budget import Budget
     from headcount.privacy.neighbours import Neighbours
     from headcount.releases.accounts import named_source, opening_of
@@ -128,7 +128,7 @@ def _quota(text: str) -> tuple[str, Share]:
 
 def _quota_said(account: Account, quota: Quota) -> str:
     from headcount.accounting.convert import shown
-    from headcount.ledger.statement import epsilon_alone
+    from headcount.ledger.statement.statement import epsilon_alone
 
     if quota.spent.rho >= quota.limit.rho:
         more = " more" if quota.spent.rho > 0 else ""
@@ -161,8 +161,8 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     from rich.text import Text
 
     from headcount.accounting.convert import shown
-    from headcount.ledger.bar import percent, text_bar
-    from headcount.ledger.statement import epsilon_alone
+    from headcount.ledger.statement.bar import percent, text_bar
+    from headcount.ledger.statement.statement import epsilon_alone
 
     def say(text: str) -> None:
         # Not as a string: square brackets and names of emoji would mean something.
@@ -225,7 +225,7 @@ def statement(
     ledger: str | None = WHERE,
 ) -> None:
     """Write the account's privacy statement, a document to file."""
-    from headcount.ledger.statement import statement as written
+    from headcount.ledger.statement.statement import statement as written
 
     as_html = out is not None and out.suffix.lower() == ".html"
     write_text(out, (".md", ".html"), lambda: written(_there(ledger), account, as_html=as_html))

@@ -5,10 +5,12 @@ Little is imported before ``main`` begins, so that Ctrl-C while the rest is impo
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Any
 
 from headcount.cli import terminal
+from headcount.stops import heeding_stops
 
 STOPPED = 130
 
@@ -17,22 +19,31 @@ def main() -> None:
     """Run a command; an error of ours ends with its text and its own exit code, no traceback."""
     terminal.take_any_text()
     try:
-        code = _run()
+        with heeding_stops():
+            code = _run()
+        terminal.let_go()
     except KeyboardInterrupt:
-        # A release that was stopped says itself what was charged.
-        print("headcount: Stopped. Nothing was charged.", file=sys.stderr)
-        code = STOPPED
-    terminal.let_go()
+        code = _stopped()
     sys.exit(code)
+
+
+def _stopped() -> int:
+    """A release that was stopped says itself what was charged; this is for all other moments."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from headcount.cli.stopped import last_words
+
+    print(f"headcount: {last_words()}", file=sys.stderr)
+    terminal.let_go()
+    return STOPPED
 
 
 def _run() -> int:
     import typer
 
     from headcount.cli.commands import app
-    from headcount.cli.words import in_shell
+    from headcount.cli.spelling import in_shell
     from headcount.errors import HeadcountError
-    from headcount.releases.output import reason
+    from headcount.results.output import reason
     from headcount.screens import visible_lines
 
     try:

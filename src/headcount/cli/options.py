@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import headcount as hc
-from headcount.screens import quoted
-from headcount.tables.by import GroupBy, column_of, parse_group
-
-if TYPE_CHECKING:
-    from headcount.releases.dataset import Dataset
 
 Source = Annotated[
     str, typer.Argument(help="Parquet or CSV files, or an address like duckdb://...")
 ]
 User = Annotated[str, typer.Option(help="The column that says whose row it is.")]
-By = Annotated[
-    list[str], typer.Option(help="What to count by: word, time:month or price:10. Repeat it.")
-]
-Groups = Annotated[
-    Path | None,
-    typer.Option(help="A text file of public groups, one per line; empty lines are skipped."),
-]
-Top = Annotated[int | None, typer.Option(help="Only so many groups, the largest.")]
-Of = Annotated[
-    str | None, typer.Option(help="A column of numbers; without it, how many rows a user has.")
-]
-PerUser = Annotated[
-    str,
-    typer.Option(help="The one value of a user: median, mean, sum, min, max or sampled."),
-]
 Epsilon = Annotated[
     str | None, typer.Option(help="What this release spends. Give this or --spend.")
 ]
@@ -112,29 +92,3 @@ def spend_of(epsilon: str | None, share: str | None) -> hc.Budget | str:
             "limit: --spend 1/10. Give one of the two. Nothing was charged."
         )
     return hc.Budget(epsilon=epsilon) if share is None else share
-
-
-def grouped(data: Dataset, by: list[str]) -> list[GroupBy]:
-    """What to count by, as a shell writes it."""
-    parsed = [parse_group(text) for text in by]
-    for text, group in zip(by, parsed, strict=True):
-        if "," in text and column_of(group) not in data.table.columns:
-            each = " ".join(f"--by {part.strip()}" for part in text.split(",") if part.strip())
-            raise hc.SchemaError(
-                f"The table has no column {column_of(group)!r}. To count by several, repeat the "
-                f"option: {each}. Nothing was read and nothing was charged."
-            )
-    return parsed
-
-
-def listed(groups: Path | None) -> list[str] | None:
-    """The public groups of a text file, one per line."""
-    if groups is None:
-        return None
-    try:
-        return [line for line in groups.read_text(encoding="utf-8").splitlines() if line]
-    except (OSError, ValueError):
-        raise hc.UsageError(
-            f"The groups in {quoted(groups)} cannot be read. Give a text file in UTF-8 with one "
-            "group on each line. Nothing was charged."
-        ) from None

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.errors import OutputError, UsageError
-from headcount.releases.output import PICTURES, ROWS, check_output, write_whole
+from headcount.results.output import PICTURES, ROWS, check_output, write_whole
 
 if TYPE_CHECKING:
-    from headcount.releases.release import Release
+    from headcount.results.release import Release
 
 PICTURE_BYTES = 1 << 20
 

@@ -9,16 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from headcount.cli import terminal
+from headcount.cli.spelling import in_shell
 from headcount.cli.stopped import saying_what_was_charged
-from headcount.cli.words import in_shell
 from headcount.releases.arguments import checked_release
-from headcount.releases.cells import label
+from headcount.results.cells import label
 from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.cli.output import Output
     from headcount.releases.plan import Plan
-    from headcount.releases.release import Release
+    from headcount.results.release import Release
 
 N_ROWS = 20
 NO_ROWS = "The release has no rows."
@@ -41,6 +42,8 @@ def release_and_show(
         release = staged(plan, key=key, again=again, fresh=fresh)
         notes = [note for note in map(visible, release.facts.notes) if note.rstrip(".") not in said]
         write_and_show(release, output, notes, AGAIN)
+        # Whoever reads may be slow: until all is handed over, a stop says what was charged.
+        terminal.flush()
 
 
 def write_and_show(release: Release, output: Output, notes: Sequence[str], again: str) -> None:

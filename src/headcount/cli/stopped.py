@@ -20,10 +20,22 @@ class StoppedError(HeadcountError):
     exit_code: ClassVar[int] = 130
 
 
+class _Releases:
+    """Whether one was begun: from then on nobody says from memory that nothing was charged."""
+
+    begun = False
+
+
+def last_words() -> str:
+    """What is said of a command that was stopped where nobody can look into the ledger."""
+    return f"Stopped. {UNKNOWN if _Releases.begun else 'Nothing was charged.'}"
+
+
 @contextmanager
 def saying_what_was_charged(plan: Plan, *, key: str | None, fresh: bool) -> Iterator[None]:
     """Let Ctrl-C end the block with words on the ledger, which are public, and nothing else."""
     before = _last(plan) if fresh else 0
+    _Releases.begun = True
     try:
         yield
     except KeyboardInterrupt:

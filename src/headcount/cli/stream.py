@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from headcount.cli import options as option
+from headcount.cli.written import lines
 from headcount.errors import UsageError
 from headcount.screens import visible
 
@@ -31,7 +32,10 @@ def top() -> None:
 @app.command()
 def new(
     state: State,
-    groups: option.Groups = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(help="A text file of public groups, one per line; empty lines are skipped."),
+    ] = None,
     buckets: Annotated[
         int | None, typer.Option(help="Instead of groups: hash all values into so many counters.")
     ] = None,
@@ -42,7 +46,8 @@ def new(
     ] = None,
 ) -> None:
     """Make a state: terms and empty counters. Noise is drawn before the first event."""
-    from headcount.releases.output import check_output
+    from headcount.mechanisms.chance import Drawn
+    from headcount.results.output import check_output
     from headcount.streams.file import read_terms
     from headcount.streams.promise import text
     from headcount.streams.stream import new_file
@@ -58,8 +63,9 @@ def new(
     elif epsilon is None:
         raise UsageError("A stream needs --epsilon, such as --epsilon 1.")
     else:
-        terms = new_terms(option.listed(groups), buckets, epsilon, neighbours)
-    new_file(terms, state).let_go()
+        listed = None if groups is None else lines(groups)
+        terms = new_terms(listed, buckets, epsilon, neighbours)
+    new_file(terms, state, Drawn()).let_go()
     print(text(terms))
 
 
@@ -125,7 +131,7 @@ def snapshot(
     state: State, copy: Annotated[Path, typer.Argument(help="Where the copy goes.")]
 ) -> None:
     """Copy a state, in one step; the state gets one more draw of noise."""
-    from headcount.releases.output import check_output
+    from headcount.results.output import check_output
     from headcount.streams.stream import Stream
 
     check_output(copy, (), name="COPY", avoid=[state])

@@ -1,15 +1,14 @@
-"""A command from a verb: its own options, and those that every verb has."""
+"""A command from the statement of a verb: its own options, and those that every verb has."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any
 
 from headcount.cli import options as option
-
-if TYPE_CHECKING:
-    from headcount.releases.plan import Plan
+from headcount.cli import written
+from headcount.releases.verbs import VERBS
 
 FIRST = {"source": option.Source, "user": option.User}
 LAST: dict[str, tuple[Any, Any]] = {
@@ -39,18 +38,9 @@ LAST: dict[str, tuple[Any, Any]] = {
 CSV = ("delimiter", "quote", "header", "columns")
 
 
-def verb(make: Callable[..., Plan]) -> Callable[..., None]:
-    """A command that opens a dataset, plans by ``make``, and releases what was planned.
-
-    ``make`` takes the dataset, the spend, and the options of its own; its help is the command's.
-    """
-    # What only a type checker knows is not asked for on the command line.
-    unseen = dict.fromkeys(("Budget", "Dataset", "Plan"), Any)
-    hints = get_type_hints(make, None, unseen, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY)
-        for parameter in list(inspect.signature(make).parameters.values())[2:]
-    ]
+def verb(name: str) -> Callable[..., None]:
+    """A command that opens a dataset, plans by the verb of this name, and releases the plan."""
+    stated = VERBS[name]
 
     def run(**given: Any) -> None:
         from headcount.cli.opened import opened
@@ -61,8 +51,9 @@ def verb(make: Callable[..., Plan]) -> Callable[..., None]:
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
         spend = option.spend_of(said["epsilon"], said["spend"])
         output = Output(said["out"], said["plot"])
-        listed = option.listed(given.get("groups"))
-        output.check(files_of(said["source"], said["ledger"]), result_bytes(listed or []))
+        groups = given.get("groups")
+        listed = [] if groups is None else written.lines(groups)
+        output.check(files_of(said["source"], said["ledger"]), result_bytes(listed))
         data = opened(
             *(said[name] for name in ("source", "user", "delta", "budget")),
             **{name: said[name] for name in ("ledger", "account", "where", "memory")},
@@ -70,19 +61,20 @@ def verb(make: Callable[..., Plan]) -> Callable[..., None]:
             types=option.types_of(said["types"]),
             trusted_view=said["trusted_view"],
         )
-        planned = make(data, spend, **given)
+        own = {one: written.read(one, stated.own[one], given, data) for one in stated.own}
+        planned = getattr(data, name)(**own, spend=spend)
         asked = {name: said[name] for name in ("key", "again", "fresh")}
         release_and_show(planned, output=output, only_plan=said["plan"], **asked)
 
-    defaults = {name: default for name, (_, default) in LAST.items()}
+    own = [one for argument in stated.own.items() for one in written.options(*argument)]
     parameters = [
         *(_parameter(name, annotation) for name, annotation in FIRST.items()),
         *own,
-        *(_parameter(name, LAST[name][0], defaults[name]) for name in LAST),
+        *(_parameter(name, annotation, default) for name, (annotation, default) in LAST.items()),
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__doc__ = make.__doc__
+    run.__doc__ = stated.does
     return run
 
 

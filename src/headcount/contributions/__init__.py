@@ -5,8 +5,7 @@ The second step of every release. ``contributions.md`` proves what each bound pr
 
 from headcount.contributions.bound import bound
 from headcount.contributions.bounded import BoundedContributions
-from headcount.contributions.clip import Limits, clip_l1, clip_l2, clip_rows, clip_weighted_l2
-from headcount.contributions.groups import user_groups
+from headcount.contributions.clip import Limits, clip_l2, clip_rows
 from headcount.contributions.tally import Tally
 
 __all__ = [
@@ -14,9 +13,6 @@ __all__ = [
     "Limits",
     "Tally",
     "bound",
-    "clip_l1",
     "clip_l2",
     "clip_rows",
-    "clip_weighted_l2",
-    "user_groups",
 ]

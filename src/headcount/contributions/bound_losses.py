@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
+from headcount.contributions import read
 from headcount.contributions.arithmetic import floor_ratio
 from headcount.contributions.groups import USER
 from headcount.contributions.store import Store
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.query import Query, together
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always, double
 
 UNIT_BITS = 20
@@ -39,20 +42,37 @@ class CandidateBounds:
     bounds: tuple[int, ...]
     thresholds: tuple[int, ...]
     max_ratio: int | None = None
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     @property
-    def sensitivities(self) -> list[int]:
-        """How far one user may move the loss of each, in units."""
-        return [LOST_WEIGHT * UNIT * (self.max_ratio or 1) * bound for bound in self.bounds]
+    def sensitivities(self) -> list[Sensitivity]:
+        """How far one user may move the loss of each, in units [V1]."""
+        weight = LOST_WEIGHT
+        if self.max_ratio is not None and self.neighbours is Neighbours.REPLACE:
+            weight += 1
+        most = weight * UNIT * (self.max_ratio or 1)
+        return [Sensitivity.of_sum(most * bound, self.neighbours) for bound in self.bounds]
 
 
 def bound_losses(
     store: Store, values: Any, columns: Sequence[str], n_rows: str, candidates: CandidateBounds
-) -> list[int]:
-    """The loss of every candidate, in units of ``2**-UNIT_BITS`` rows.
+) -> tuple[Query[int], ...]:
+    """The loss of every candidate, in units of ``2**-UNIT_BITS`` rows; read together.
+
+    A loss is counted from that of a bound of nothing, which is the same for all candidates and
+    which one user can move without limit: most are negative.
 
     values:  one row per user and group, with the number of rows in ``n_rows``
     """
+    ask = partial(_losses, store, values, columns, n_rows, candidates)
+    return together(candidates.sensitivities, ask)
+
+
+def _losses(
+    store: Store, values: Any, columns: Sequence[str], n_rows: str, candidates: CandidateBounds
+) -> list[int]:
+    import ibis
+
     norms = rows_and_squares(values, n_rows, squares=candidates.max_ratio is not None)
     users = (
         _by_rows(norms, candidates)
@@ -61,8 +81,8 @@ def bound_losses(
     )
     users = store.keep(users)
     steps = 1 if candidates.max_ratio is None else FINE
-    beyond = [users[LENGTH] - steps * bound for bound in candidates.bounds]
-    true_lost = _summed(store, users, [_where(over > 0, users[RATE] * over) for over in beyond])
+    within = [ibis.least(users[LENGTH], steps * bound) for bound in candidates.bounds]
+    true_kept = _summed(store, users, [users[RATE] * kept for kept in within])
     pairs = values.inner_join(users, USER)
     below, above = _parts(pairs, pairs[n_rows], candidates.max_ratio)
     parts = pairs.select(*columns, LEVEL, **{BELOW: below, ABOVE: above})
@@ -70,7 +90,7 @@ def bound_losses(
         **{name: cast_always(parts[name].sum(), "int64") for name in (BELOW, ABOVE)}
     )
     true_left = _kept_by_noise(store, levels, columns, candidates)
-    return [LOST_WEIGHT * lost + left for lost, left in zip(true_lost, true_left, strict=True)]
+    return [left - LOST_WEIGHT * kept for kept, left in zip(true_kept, true_left, strict=True)]
 
 
 def rows_and_squares(values: Any, n_rows: str, *, squares: bool) -> Any:
@@ -83,7 +103,7 @@ def rows_and_squares(values: Any, n_rows: str, *, squares: bool) -> Any:
 
 
 def _by_rows(norms: Any, candidates: CandidateBounds) -> Any:
-    """Users with the number of their rows; a unit is lost for each row beyond a bound."""
+    """Users with the number of their rows; a unit is kept for each row within a bound."""
     import ibis
 
     rows = norms["hc_rows"]
@@ -167,9 +187,7 @@ def _summed(store: Store, table: Any, terms: Sequence[Any]) -> list[int]:
     query = query.agg(
         **{f"hc_sum_{i}": cast_always(query[f"hc_{i}"].sum(), "int64") for i in range(len(terms))}
     )
-    schema = pa.schema([(name, pa.int64()) for name in query.columns])
-    rows = [batch for batch in store.engine.stream(query, schema) if batch.num_rows]
-    return [column[0].as_py() or 0 for column in rows[0].columns]
+    return [int(total) for total in read.one_row(store.engine, query)]
 
 
 def _where(condition: Any, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Bound what one user gives to counts of rows: per group, in l1, in l2, or in weighted l2.
+"""Bound what one user gives to counts of rows: per group, or in l2.
 
 A user's value in a group is the number of their rows in it, at most ``max_rows``, in at most
 ``max_groups`` groups chosen as for users [K1]. Values above a norm are scaled down to the lattice
@@ -8,15 +8,14 @@ of ``2**-lattice_bits``, rounded toward zero, so the bound holds for the integer
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from headcount.contributions.arithmetic import floor_ratio
 from headcount.contributions.bound import check_key
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
-from headcount.contributions.groups import INDEX, USER, WEIGHT, Grouped, group_rows
+from headcount.contributions.groups import USER, Grouped, group_rows
 from headcount.contributions.keep import keep
 from headcount.errors import UsageError
 from headcount.privacy.sensitivity import Sensitivity
@@ -64,30 +63,6 @@ def clip_rows(
     return _made(grouped, expr, limits, l0=l0, l1=l0 * most, l2_squared=l0 * most**2, linf=most)
 
 
-def clip_l1(
-    table: UserTable,
-    by: GroupBy | Sequence[GroupBy],
-    limits: Limits,
-    *,
-    max_l1: int,
-    key: bytes,
-    groups: Iterable[Any] | None = None,
-) -> BoundedContributions:
-    """One user's values add up to at most ``max_l1``; beyond, all shrink in proportion [C2]."""
-    scale = 1 << limits.lattice_bits
-    _check_bits("max_l1", max_l1, (max_l1 * scale).bit_length(), MAX_VALUE_BITS)
-    grouped = group_rows(table, by, groups)
-    values = rows_per_group(grouped, limits, key)
-    norms = values.group_by(USER).agg(**{NORM: cast_always(values[N_ROWS].sum(), "int64")})
-    joined = values.left_join(norms.filter(norms[NORM] > max_l1), USER)
-    shrunk = floor_ratio(joined[N_ROWS] * (max_l1 * scale), joined[NORM])
-    expr = _either(joined, grouped, joined[N_ROWS] * scale, shrunk)
-    l0 = grouped.most_groups(limits.max_groups)
-    linf = min(limits.max_rows, max_l1) * scale
-    l1 = min(max_l1 * scale, l0 * linf)
-    return _made(grouped, expr, limits, l0=l0, l1=l1, l2_squared=l1 * linf, linf=linf)
-
-
 def clip_l2(
     table: UserTable,
     by: GroupBy | Sequence[GroupBy],
@@ -97,35 +72,30 @@ def clip_l2(
     key: bytes,
     groups: Iterable[Any] | None = None,
 ) -> BoundedContributions:
-    """The squares of one user's values add up to at most ``max_l2_squared`` [C3]."""
+    """The squares of one user's values add up to at most ``max_l2_squared`` [C2]."""
+    import ibis
+
     grouped = group_rows(table, by, groups)
+    l0, largest = grouped.most_groups(limits.max_groups), limits.max_rows
+    scale = 1 << limits.lattice_bits
+    _check_bits("max_rows", largest, (l0 * largest**2).bit_length(), MAX_NORM_BITS)
+    linf = min(largest * scale, math.isqrt(max_l2_squared * scale**2))
+    _check_bits("max_l2_squared", max_l2_squared, linf.bit_length(), MAX_VALUE_BITS)
     values = rows_per_group(grouped, limits, key)
-    return _l2(grouped, values, limits, max_l2_squared, largest=limits.max_rows)
-
-
-def clip_weighted_l2(
-    table: UserTable,
-    by: GroupBy | Sequence[GroupBy],
-    limits: Limits,
-    *,
-    weights: Mapping[Any, int],
-    max_l2_squared: int,
-    key: bytes,
-) -> BoundedContributions:
-    """As :func:`clip_l2` for values times a public weight of their group [C4].
-
-    The groups are those that have a weight. Totals are of the weighted values: divide by the
-    weight after the noise.
-    """
-    for weight in weights.values():
-        if not 1 <= weight <= 1 << 20 or weight != int(weight):
-            raise UsageError(f"A group's weight must be an integer from 1 to {1 << 20}.")
-    grouped = group_rows(table, by, weights.keys(), list(weights.values()))
-    values = rows_per_group(grouped, limits, key)
-    joined = values.inner_join(grouped.relation.select(INDEX, WEIGHT), INDEX)
-    weighted = joined.select(USER, INDEX, **{N_ROWS: joined[N_ROWS] * joined[WEIGHT]})
-    largest = limits.max_rows * max(weights.values())
-    return _l2(grouped, weighted, limits, max_l2_squared, largest=largest)
+    value = values[N_ROWS]
+    norms = values.group_by(USER).agg(**{NORM: cast_always((value * value).sum(), "int64")})
+    joined = values.left_join(norms.filter(norms[NORM] > max_l2_squared), USER)
+    # 1 - 2**-49 from two integers, since engines may read a long decimal differently.
+    margin = double(MARGIN - 1) / double(MARGIN)
+    ratio = (double(max_l2_squared) / joined[NORM].cast("float64")).sqrt()
+    shrunk = joined[N_ROWS].cast("float64") * ratio * double(scale) * margin
+    # Users within the norm have none beside them.
+    whole = (joined[NORM].isnull(), joined[N_ROWS] * scale)
+    either = ibis.cases(whole, else_=shrunk.floor().cast("int64"))
+    expr = joined.select(*(joined[column] for column in grouped.columns), **{VALUE: either})
+    squared = min(max_l2_squared * scale**2, l0 * linf**2)
+    l1 = min(l0 * linf, math.isqrt(l0 * squared))
+    return _made(grouped, expr, limits, l0=l0, l1=l1, l2_squared=squared, linf=linf)
 
 
 def rows_per_group(grouped: Grouped, limits: Limits, key: bytes) -> Any:
@@ -138,35 +108,6 @@ def rows_per_group(grouped: Grouped, limits: Limits, key: bytes) -> Any:
         **{N_ROWS: ibis.least(rows.count(), ibis.literal(limits.max_rows, "int64"))}
     )
     return keep(grouped, counted, grouped.most_groups(limits.max_groups), key)
-
-
-def _l2(
-    grouped: Grouped, values: Any, limits: Limits, max_l2_squared: int, largest: int
-) -> BoundedContributions:
-    l0 = grouped.most_groups(limits.max_groups)
-    scale = 1 << limits.lattice_bits
-    _check_bits("max_rows", limits.max_rows, (l0 * largest**2).bit_length(), MAX_NORM_BITS)
-    linf = min(largest * scale, math.isqrt(max_l2_squared * scale**2))
-    _check_bits("max_l2_squared", max_l2_squared, linf.bit_length(), MAX_VALUE_BITS)
-    value = values[N_ROWS]
-    norms = values.group_by(USER).agg(**{NORM: cast_always((value * value).sum(), "int64")})
-    joined = values.left_join(norms.filter(norms[NORM] > max_l2_squared), USER)
-    # 1 - 2**-49 from two integers, since engines may read a long decimal differently.
-    margin = double(MARGIN - 1) / double(MARGIN)
-    ratio = (double(max_l2_squared) / joined[NORM].cast("float64")).sqrt()
-    shrunk = joined[N_ROWS].cast("float64") * ratio * double(scale) * margin
-    expr = _either(joined, grouped, joined[N_ROWS] * scale, shrunk.floor().cast("int64"))
-    squared = min(max_l2_squared * scale**2, l0 * linf**2)
-    l1 = min(l0 * linf, math.isqrt(l0 * squared))
-    return _made(grouped, expr, limits, l0=l0, l1=l1, l2_squared=squared, linf=linf)
-
-
-def _either(joined: Any, grouped: Grouped, whole: Any, shrunk: Any) -> Any:
-    """The value itself for users within the norm, the shrunk one for the rest."""
-    import ibis
-
-    value = ibis.cases((joined[NORM].isnull(), whole), else_=shrunk)
-    return joined.select(*(joined[column] for column in grouped.columns), **{VALUE: value})
 
 
 def _check_bits(name: str, value: int, bits: int, most: int) -> None:

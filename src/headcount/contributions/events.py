@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from headcount.contributions import read
 from headcount.contributions.arithmetic import floor_ratio, one_if
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.clip import MARGIN, N_ROWS, NORM
 from headcount.contributions.groups import INDEX, USER, group_rows
 from headcount.contributions.store import Store
 from headcount.privacy.length import Length, Norm
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always, double
 
 if TYPE_CHECKING:
@@ -46,8 +51,11 @@ class Events:
         by: GroupBy | Sequence[GroupBy],
         groups: Iterable[Any],
         store: Store,
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
     ) -> None:
         import ibis
+
+        self._neighbours = neighbours
 
         self._grouped = group_rows(table, by, groups)
         self._store = store
@@ -67,12 +75,18 @@ class Events:
             )
         )
 
-    def weight_curve(self, candidates: Sequence[Length], cap: int, bits: int) -> NDArray[np.int64]:
+    def weight_curve(
+        self, candidates: Sequence[Length], cap: int, bits: int
+    ) -> Query[NDArray[np.int64]]:
         """First of all users, then of those above each candidate, the sum of their ratios [L3].
 
         A user's ratio is that of their l1 norm to the norm of the candidates, in units of
         ``2**-bits``, rounded down, at most ``cap``. One row per cell of the grid leaves the engine.
         """
+        sensitivity = Sensitivity.of_entries(len(candidates) + 1, cap, self._neighbours)
+        return Query(sensitivity, partial(self._weight_curve, candidates, cap, bits))
+
+    def _weight_curve(self, candidates: Sequence[Length], cap: int, bits: int) -> NDArray[np.int64]:
         import ibis
 
         norm = candidates[0].norm
@@ -85,10 +99,7 @@ class Events:
             ratio = ibis.least(near.floor().cast("int64"), ibis.literal(cap, "int64"))
         weighed = placed.select(**{CELL: placed[CELL], VALUE: ratio})
         summed = weighed.group_by(CELL).agg(hc_weight=cast_always(weighed[VALUE].sum(), "int64"))
-        true_cells = np.zeros(len(candidates) + 1, np.int64)
-        schema = pa.schema([(CELL, pa.int64()), ("hc_weight", pa.int64())])
-        for batch in self._store.engine.stream(summed, schema):
-            true_cells[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
+        true_cells = read.by_place(self._store.engine, summed, len(candidates) + 1)
         return np.cumsum(true_cells[::-1])[::-1].copy()
 
     def _placed(self, candidates: Sequence[Length]) -> Any:
@@ -142,11 +153,15 @@ class Events:
         sensitivity = length.sensitivity(self.n_groups)
         return BoundedContributions(self._grouped, expr, sensitivity, length.bits, seal=SEAL)
 
-    def clipped_off(self, length: Length, cap: float, unit: int) -> int:
+    def clipped_off(self, length: Length, cap: float, unit: int) -> Query[NDArray[np.int64]]:
         """What the bound takes from all users, in events: ``cap`` of them are ``unit`` [L5].
 
-        One user adds 0 to ``unit``.
+        One number, to which one user adds 0 to ``unit``: replacing one moves it no further.
         """
+        sensitivity = Sensitivity.of_sum(unit, self._neighbours)
+        return Query(sensitivity, partial(self._clipped_off, length, cap, unit))
+
+    def _clipped_off(self, length: Length, cap: float, unit: int) -> NDArray[np.int64]:
         import ibis
 
         heavy = self._norms.filter(self._norms[_column(length.norm)] > length.most)
@@ -156,19 +171,21 @@ class Events:
         bounded = ibis.greatest(ibis.least(lost, double(unit)), double(0)).floor()
         placed = heavy.select(hc_lost=bounded.cast("int64"))
         query = placed.agg(hc_total=cast_always(placed["hc_lost"].sum(), "int64"))
-        schema = pa.schema([("hc_total", pa.int64())])
-        rows = [batch for batch in self._store.engine.stream(query, schema) if batch.num_rows]
-        return rows[0].column(0)[0].as_py() or 0
+        return read.one_row(self._store.engine, query)
 
 
-def users_of(table: UserTable) -> int:
+def users_of(
+    table: UserTable, neighbours: Neighbours = Neighbours.ADD_REMOVE
+) -> Query[NDArray[np.int64]]:
     """How many users have a row at all; adding or removing one moves it by one."""
+    return Query(Sensitivity.of_sum(1, neighbours), partial(_users_of, table))
+
+
+def _users_of(table: UserTable) -> NDArray[np.int64]:
     rows = table.expr.select(**{USER: table.expr[table.user]})
     users = rows.group_by(USER).agg()
     query = users.agg(hc_users=cast_always(users.count(), "int64"))
-    schema = pa.schema([("hc_users", pa.int64())])
-    found = [batch for batch in table.engine.stream(query, schema) if batch.num_rows]
-    return int(found[0].column(0)[0].as_py())
+    return read.one_row(table.engine, query)
 
 
 def _column(norm: Norm) -> str:

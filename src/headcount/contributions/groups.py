@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headcount.contributions.encoding import calendar_number, encoded_group
-from headcount.contributions.listed import GroupList, Groups, group_list, normal_group
+from headcount.contributions.listed import GroupList, Groups, group_list
 from headcount.errors import UsageError
 from headcount.tables import UserTable
 from headcount.tables.by import GroupBy, as_groups, column_of
@@ -17,7 +17,6 @@ from headcount.tables.rules import group_rule, group_value, result_kind
 USER = "hc_user"
 INDEX = "hc_index"
 TEXT = "hc_text"
-WEIGHT = "hc_weight"
 TOTAL = "true_total"
 
 # What stands for a missing value in a join; the missing-flag beside it keeps them apart.
@@ -86,7 +85,6 @@ def group_rows(
     table: UserTable,
     by: GroupBy | Sequence[GroupBy],
     groups: Iterable[Any] | None = None,
-    weights: Sequence[int] | None = None,
 ) -> Grouped:
     """Apply the rules to every row; keep only listed groups if there is a list."""
     parts = as_groups(by)
@@ -103,30 +101,15 @@ def group_rows(
     rules = (*table.rules, *(group_rule(p, k) for p, k in zip(parts, source_kinds, strict=True)))
     if groups is None:
         return Grouped(table, names, kinds, rows, own, rules)
-    given = list(groups)
-    listed = group_list(given, parts, kinds)
+    listed = group_list(list(groups), parts, kinds)
     extra: dict[str, list[Any]] = {
         INDEX: list(range(len(listed))),
         TEXT: [encoded_group(group, kinds) for group in listed.groups],
     }
-    if weights is not None:
-        extra[WEIGHT] = _in_list_order(given, weights, listed, parts)
     relation = table.engine.relation(listed.arrow(own, extra))
     rows = only_listed(rows, relation, own, listed)
     rules += (f"Only the {len(listed):,} listed groups are counted.",)
     return Grouped(table, names, kinds, rows, (INDEX,), rules, listed, relation)
-
-
-def user_groups(
-    table: UserTable, by: GroupBy | Sequence[GroupBy], groups: Iterable[Any] | None = None
-) -> Any:
-    """One row per user and group, in columns of their own names."""
-    grouped = group_rows(table, by, groups).named()
-    pairs, columns = grouped.rows, grouped.columns
-    return pairs.select(
-        **{table.user: pairs[USER]},
-        **{name: pairs[column] for name, column in zip(grouped.names, columns, strict=True)},
-    )
 
 
 def _check_names(table: UserTable, names: tuple[str, ...]) -> None:
@@ -177,11 +160,3 @@ def _filled(value: Any, kind: Kind) -> Any:
     if kind in STAND_IN:
         return value.fill_null(ibis.literal(STAND_IN[kind]).cast(value.type()))
     return calendar_number(value, kind).fill_null(0)
-
-
-def _in_list_order(
-    given: list[Any], weights: Sequence[int], listed: GroupList, parts: tuple[GroupBy, ...]
-) -> list[int]:
-    normal = [normal_group(group, parts, listed.kinds) for group in given]
-    by_group = dict(zip(normal, weights, strict=True))
-    return [by_group[group] for group in listed.groups]

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from headcount.contributions import read
 from headcount.contributions.bounded import SEAL, BoundedContributions
+from headcount.contributions.group_totals import GroupTotals
 from headcount.contributions.groups import TOTAL, Grouped, group_rows
 from headcount.contributions.tally import Tally
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables import GroupBy, UserTable
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-NO_BOUND = 1 << 62
-ONE_EACH = Sensitivity(
-    l0=NO_BOUND, l1=Fraction(NO_BOUND), l2_squared=Fraction(NO_BOUND), linf=Fraction(1)
-)
+ONE_EACH = Sensitivity.of_entries()
 """A user moves every count by at most one, in however many groups."""
 
 
@@ -27,8 +23,8 @@ def largest_counts(
     by: GroupBy | Sequence[GroupBy],
     n: int,
     groups: Iterable[Any] | None = None,
-) -> pa.Table:
-    """The ``n`` groups with the most users and their true counts, largest first.
+) -> GroupTotals:
+    """The ``n`` groups with the most users and their counts, largest first.
 
     Which of several groups with the last count is among them is the engine's choice: no claim
     rests on it.
@@ -42,13 +38,12 @@ def each_pair(grouped: Grouped, pairs: Any) -> BoundedContributions:
     return BoundedContributions(grouped, pairs, ONE_EACH, 0, None, 1, SEAL)
 
 
-def largest_of(each: BoundedContributions, n: int) -> pa.Table:
+def largest_of(each: BoundedContributions, n: int) -> GroupTotals:
     """The ``n`` largest totals of a tally and their groups, largest first."""
     import ibis
-    import pyarrow as pa
 
     true_tally = Tally(each)
     totals: Any = true_tally.query(ordered=False)
     largest = totals.order_by(ibis.desc(totals[TOTAL])).limit(n)
-    batches = each.grouped.table.engine.stream(largest, true_tally.schema)
-    return pa.Table.from_batches(batches, true_tally.schema)
+    ask = partial(read.table, each.grouped.table.engine, largest, true_tally.schema)
+    return GroupTotals(true_tally.sensitivity, ask)

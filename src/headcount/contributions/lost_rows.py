@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
+from headcount.contributions import read
 from headcount.contributions.bound_losses import rows_and_squares
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always, double
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from headcount.contributions.store import Store
@@ -19,13 +22,21 @@ UNIT_BITS = 20
 
 
 def lost_and_kept(
-    store: Store, values: Any, n_rows: str, bound: int, *, by_norm: bool, cap: int
-) -> NDArray[np.int64]:
+    store: Store,
+    values: Any,
+    n_rows: str,
+    bound: int,
+    *,
+    by_norm: bool,
+    cap: int,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+) -> Query[NDArray[np.int64]]:
     """Rows that all users lose to a bound, and rows they keep; ``cap`` rows are one unit.
 
     values:  one row per user and group, with the number of rows in ``n_rows``
 
-    What a user adds to either is cut to between 0 and one unit of ``2**UNIT_BITS`` [V2].
+    What a user adds to either is cut to between 0 and one unit of ``2**UNIT_BITS`` [V2], so that
+    replacing a user moves them no further than adding one.
     """
     import ibis
 
@@ -40,6 +51,5 @@ def lost_and_kept(
         parts[name] = cut.floor().cast("int64")
     each = users.select(**parts)
     query = each.agg(**{name: cast_always(each[name].sum(), "int64") for name in parts})
-    schema = pa.schema([(name, pa.int64()) for name in query.columns])
-    found = [batch for batch in store.engine.stream(query, schema) if batch.num_rows]
-    return np.array([column[0].as_py() or 0 for column in found[0].columns], np.int64)
+    one_each = Sensitivity.of_entries(2, 1 << UNIT_BITS, neighbours)
+    return Query(one_each, partial(read.one_row, store.engine, query))

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from headcount.contributions import read
 from headcount.contributions.bound import check_key
 from headcount.contributions.bounded import SEAL, BoundedContributions
+from headcount.contributions.group_totals import GroupTotals
 from headcount.contributions.groups import TOTAL, USER, Grouped, group_rows
 from headcount.contributions.keep import keep, keyed
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
 from headcount.privacy.bounds import Bounds
 from headcount.tables import GroupBy, UserTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 COIN = "coin|"
 TOSSED = "hc_coin"
@@ -54,10 +54,11 @@ def sampled_counts(
     *,
     key: bytes,
     groups: Iterable[Any] | None = None,
-) -> pa.Table:
-    """The groups whose sampled users reach the threshold, and how many these are."""
-    import pyarrow as pa
+) -> GroupTotals:
+    """The groups whose sampled users reach the threshold, and how many these are.
 
+    With one user more a group may be there, with all of the threshold.
+    """
     check_key(key)
     grouped = group_rows(table, by, groups)
     most = grouped.most_groups(coins.max_groups)
@@ -68,7 +69,8 @@ def sampled_counts(
     )
     query = true_tally.query(ordered=False)
     shown = query.filter(query[TOTAL] >= coins.threshold)
-    return pa.Table.from_batches(table.engine.stream(shown, true_tally.schema), true_tally.schema)
+    ask = partial(read.table, table.engine, shown, true_tally.schema)
+    return GroupTotals(true_tally.sensitivity.times(coins.threshold), ask)
 
 
 def kept_pairs(grouped: Grouped, coins: Coins, key: bytes) -> Any:

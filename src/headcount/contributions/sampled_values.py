@@ -1,15 +1,17 @@
 """A fresh sample of users by blocks of cells, of which the engine hands out large blocks only.
 
 The coin of a user is the hash of a secret key, the number of the sample, the blocks it is seen in,
-the user and the user's block [V4]. So no sample can be seen in two ways: other blocks are other
+the user and the user's block [Q4]. So no sample can be seen in two ways: other blocks are other
 coins. The sample exists inside one query; its size is not asked for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from headcount.contributions import read
 from headcount.contributions.bound import check_key
 from headcount.contributions.encoding import encoded_column
 from headcount.contributions.groups import USER
@@ -17,6 +19,8 @@ from headcount.contributions.sample import COIN, Coins
 from headcount.contributions.secret import beside_key
 from headcount.contributions.values import CELL, COUNT, placed, users_per_cell
 from headcount.privacy.cells import Blocks, Edges, Grid
+from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables import UserTable
 from headcount.tables.engine import cast_always
 from headcount.tables.kinds import Kind
@@ -38,21 +42,21 @@ class Values:
     cells: Grid | Edges
     key: bytes
 
-    def users_per_cell(self) -> NDArray[np.int64]:
+    def users_per_cell(self) -> Query[NDArray[np.int64]]:
         """How many users are in each cell, before noise."""
         return users_per_cell(self.table, self.of, self.per_user, self.cells, self.key)
 
-    def sampled(self, number: int, blocks: Blocks, coins: Coins) -> NDArray[np.int64]:
-        """Sampled users of each block, 0 where they do not reach the threshold."""
-        import numpy as np
-        import pyarrow as pa
+    def sampled(self, number: int, blocks: Blocks, coins: Coins) -> Query[NDArray[np.int64]]:
+        """Sampled users of each block, 0 where they do not reach the threshold.
 
+        With one user more a block may be there, with all of the threshold.
+        """
+        whole = Sensitivity.of_cell().times(coins.threshold)
+        return Query(whole, partial(self._sampled, number, blocks, coins))
+
+    def _sampled(self, number: int, blocks: Blocks, coins: Coins) -> NDArray[np.int64]:
         totals = self._query(number, blocks, coins)
-        schema = pa.schema({BLOCK: pa.int64(), COUNT: pa.int64()})
-        shown = np.zeros(blocks.n_blocks, np.int64)
-        for batch in self.table.engine.stream(totals.select(BLOCK, COUNT), schema):
-            shown[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
-        return shown
+        return read.by_place(self.table.engine, totals.select(BLOCK, COUNT), blocks.n_blocks)
 
     def _query(self, number: int, blocks: Blocks, coins: Coins) -> Any:
         import ibis

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.bounded import VALUE, BoundedContributions
+from headcount.contributions.group_totals import GroupTotals
 from headcount.contributions.groups import INDEX, TOTAL
 from headcount.contributions.listed import arrow_type
 from headcount.privacy.bounds import Bounds
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always
 
@@ -26,11 +29,13 @@ class Tally:
     """
 
     contributions: BoundedContributions
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    """The relation that the totals are asked under; no contribution is negative."""
 
     @property
     def sensitivity(self) -> Sensitivity:
         """How far one user can move the totals."""
-        return self.contributions.sensitivity
+        return self.contributions.sensitivity.under(self.neighbours)
 
     @property
     def bounds(self) -> Bounds | None:
@@ -65,16 +70,20 @@ class Tally:
         ]
         return pa.schema([*fields, pa.field(TOTAL, pa.int64())])
 
-    def batches(self, *, ordered: bool = True) -> Iterator[pa.RecordBatch]:
-        """Run the query. Groups come in the order of their bytes, missing ones last.
+    def parts(self, *, ordered: bool = False) -> Iterator[GroupTotals]:
+        """Run the query, part by part: each has some of the groups, with the totals to ask for.
 
-        The order of an unordered stream depends on rows of other groups: never show it.
+        The order of an unordered stream depends on rows of other groups: never show it. Else
+        groups come in the order of their bytes, missing ones last.
         """
+        import pyarrow as pa
+
         engine = self.contributions.grouped.table.engine
-        return engine.stream(self.query(ordered=ordered), self.schema)
+        for batch in engine.stream(self.query(ordered=ordered), self.schema):
+            yield GroupTotals(self.sensitivity, partial(pa.Table.from_batches, [batch]))
 
     def query(self, *, ordered: bool = True) -> Any:
-        """The Ibis expression that :meth:`batches` runs."""
+        """The Ibis expression that :meth:`parts` runs."""
         given, grouped = self.contributions, self.contributions.grouped
         rows = given.expr
         if given.constant is None:

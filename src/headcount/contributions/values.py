@@ -1,20 +1,24 @@
 """One value for each user, placed in one public cell, by the engine.
 
-However many rows a user has, that user is in at most one cell [V1], so adding or removing a user
+However many rows a user has, that user is in at most one cell [Q1], so adding or removing a user
 moves one count by one. Which cell depends on that user's rows, on public cells and on a secret key.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from headcount.contributions import read
 from headcount.contributions.arithmetic import floor_ratio
 from headcount.contributions.encoding import encoded_column
 from headcount.contributions.groups import USER
 from headcount.contributions.secret import beside_key
 from headcount.errors import SchemaError, UsageError
 from headcount.privacy.cells import Edges, Grid
+from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables import UserTable
 from headcount.tables.engine import cast_always, double
 from headcount.tables.kinds import Kind
@@ -81,26 +85,20 @@ def value_rules(
 
 def users_per_cell(
     table: UserTable, of: str | None, per_user: str, cells: Grid | Edges, key: bytes
-) -> NDArray[np.int64]:
-    """How many users are in each cell, before noise; one row per non-empty cell is read."""
-    return counted(table, placed(table, of, per_user, cells, key), cells)
+) -> Query[NDArray[np.int64]]:
+    """How many users are in each cell, before noise; one row per non-empty cell is read, once."""
+    users = placed(table, of, per_user, cells, key)
+    return Query(Sensitivity.of_cell(), cache(partial(_counted, table, users, cells)))
 
 
-def counted(table: UserTable, users: Any, cells: Grid | Edges) -> NDArray[np.int64]:
+def _counted(table: UserTable, users: Any, cells: Grid | Edges) -> NDArray[np.int64]:
     """Count a table of users by their cells."""
-    import numpy as np
-    import pyarrow as pa
-
     totals = users.group_by(CELL).agg(**{COUNT: cast_always(users.count(), "int64")})
-    schema = pa.schema({CELL: pa.int64(), COUNT: pa.int64()})
-    true_users = np.zeros(cells.n_cells, np.int64)
-    for batch in table.engine.stream(totals.select(CELL, COUNT), schema):
-        true_users[batch.column(0).to_numpy()] = batch.column(1).to_numpy()
-    return true_users
+    return read.by_place(table.engine, totals.select(CELL, COUNT), cells.n_cells)
 
 
 def placed(table: UserTable, of: str | None, per_user: str, cells: Grid | Edges, key: bytes) -> Any:
-    """One row per user: the user, and the number of the cell that user is in [V1]."""
+    """One row per user: the user, and the number of the cell that user is in [Q1]."""
     rows = table.expr
     if of is None:
         sizes = rows.group_by(**{USER: rows[table.user]}).agg(**{VALUE: rows.count()})
@@ -125,7 +123,7 @@ def _finite(x: Any) -> Any:
 
 
 def _cell(x: Any, cells: Grid | Edges) -> Any:
-    """The number of the cell of a finite value; -1 and ``n_cells`` are outside."""
+    """The cell of a finite value, in the order of values [Q2]; -1 and ``n_cells`` are outside."""
     import ibis
 
     if isinstance(cells, Edges):
@@ -180,7 +178,7 @@ def _added(values: Any, cells: Grid | Edges, *, mean: bool) -> Any:
     """Sums and means in fixed point, so that they do not depend on the order of the rows.
 
     A term is a multiple of a power of two, at most ``2**UNIT_BITS`` of them: integers are exact up
-    to there, and sums of fewer than ``2**32`` rows cannot overflow.
+    to there, and sums of fewer than ``2**32`` rows cannot overflow [Q3].
     """
     import ibis
 

@@ -16,6 +16,8 @@ from headcount.errors import LedgerError, UsageError
 from headcount.screens import is_address_like, quoted
 
 POSTGRES_SCHEMES = ("postgres", "postgresql")
+LONGEST_NAME, LONGEST_PATH = 240, 4_000
+"""In bytes, with what SQLite adds to the name."""
 SEARCH_PATH = re.compile(r"(?:-c\s*|--)search_path=(?:[^\s\\]|\\.)*")
 
 
@@ -89,6 +91,11 @@ def usual_place() -> Path:
 
 
 def _file(path: Path) -> Address:
+    if len(os.fsencode(path.name)) > LONGEST_NAME or len(os.fsencode(path)) > LONGEST_PATH:
+        raise UsageError(
+            "The ledger's path is longer than a path can be. Write ledger='ledger.db'. Nothing was "
+            "charged."
+        )
     has_folder = path.parent.is_dir() or path == usual_place()
     if is_address_like(path.name if has_folder else path) and not path.exists():
         # It would be a file whose name holds a password.

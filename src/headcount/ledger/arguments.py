@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headcount.errors import UsageError
-from headcount.ledger.words import storable
+from headcount.ledger.storable import storable
 from headcount.privacy.argument import Check, items, refused, shown, whole
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours

@@ -8,7 +8,6 @@ from the analyst's quota if they can pay; add the entry; commit.
 from __future__ import annotations
 
 from headcount.errors import BudgetError, LedgerError
-from headcount.ledger import functions, statements
 from headcount.ledger.account import Charge, quota_refusal, refusal
 from headcount.ledger.asking import (
     COVERED,
@@ -21,7 +20,8 @@ from headcount.ledger.asking import (
 from headcount.ledger.journal import LAST, Head, head_from
 from headcount.ledger.opening import opening_steps, taken
 from headcount.ledger.reading import ACCOUNT, COVERING, QUOTA_OF, account_from, quota_from
-from headcount.ledger.store import Writer
+from headcount.ledger.stores import functions, statements
+from headcount.ledger.stores.store import Writer
 
 
 def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:

@@ -17,13 +17,14 @@ from typing import Any
 
 from headcount.errors import LedgerError, UsageError
 from headcount.ledger.address import parse_address
-from headcount.ledger.connect import open_store, reason
+from headcount.ledger.distrust import distrusted
 from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import FIELDS, HASHED, start
-from headcount.ledger.migrate import bring_up_to_date
 from headcount.ledger.schema import VERSION_TABLE
+from headcount.ledger.stores.connect import open_store
+from headcount.ledger.stores.migrate import bring_up_to_date
+from headcount.ledger.stores.refusals import reason
 from headcount.ledger.verify import check
-from headcount.ledger.words import distrusted
 from headcount.screens import quoted
 
 Row = namedtuple("Row", FIELDS)  # type: ignore[misc]

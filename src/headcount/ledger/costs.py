@@ -14,9 +14,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from headcount.accounting.compose import cost, cost_in_account
-from headcount.accounting.sampling import certified_rho, reach_of
+from headcount.accounting.sampling.solver import certified_rho, reach_of
 from headcount.ledger.account import units_up
-from headcount.ledger.words import LARGEST
+from headcount.ledger.storable import LARGEST
 from headcount.privacy.event import Composed, Event, SampleThreshold, from_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp

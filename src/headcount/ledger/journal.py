@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headcount.ledger.schema import entries
-from headcount.ledger.store import Rows, Step
+from headcount.ledger.steps import Rows, Step
 
 OPEN, COVER, QUOTA, CHARGE, RESULT = "open-account", "cover", "quota", "charge", "result"
 

@@ -12,14 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from headcount.accounting.compose import cost, cost_in_account
-from headcount.errors import NoAccountError, UsageError
-from headcount.ledger import asking, charging, opening, pieces, reading, roles
+from headcount.errors import LedgerError, NoAccountError, UsageError
+from headcount.ledger import asking, charging, opening, pieces, reading
 from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, quota_left, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.arguments import read
 from headcount.ledger.history import History
 from headcount.ledger.opened import Opened
-from headcount.ledger.words import LARGEST, storable
+from headcount.ledger.storable import LARGEST, storable
+from headcount.ledger.stores import roles
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
@@ -224,6 +225,8 @@ class Ledger(Opened):
             storable(source, "A source")
         spend = cost_in_account(cost(event), neighbours, opening.account.neighbours)
         rho, delta = units_up(spend)
+        if not (rho or delta):
+            raise LedgerError("An event that costs nothing is not charged. Nothing was charged.")
         ask = asking.Ask(
             opening=replace(opening, covers=new),
             analyst=self.analyst,

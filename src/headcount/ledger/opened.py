@@ -14,15 +14,17 @@ from headcount.errors import LedgerError
 from headcount.ledger import reading
 from headcount.ledger.address import parse_address
 from headcount.ledger.arguments import read
-from headcount.ledger.connect import forbidden, is_forbidden, open_store, reason
+from headcount.ledger.distrust import distrusted, gone
 from headcount.ledger.heads import Heads, default_folder
 from headcount.ledger.history import History, load
 from headcount.ledger.journal import AT, LAST, Head, head_from
-from headcount.ledger.migrate import bring_up_to_date, is_there
 from headcount.ledger.pieces import Run
-from headcount.ledger.store import Writer
+from headcount.ledger.storable import storable
+from headcount.ledger.stores.connect import open_store
+from headcount.ledger.stores.migrate import bring_up_to_date, is_there
+from headcount.ledger.stores.refusals import forbidden, is_forbidden, reason
+from headcount.ledger.stores.store import Writer
 from headcount.ledger.verify import check, name_of
-from headcount.ledger.words import distrusted, gone, storable
 
 T = TypeVar("T")
 CHECKPOINT = 500

@@ -24,8 +24,9 @@ from headcount.ledger.journal import (
 )
 from headcount.ledger.reading import ACCOUNT, COVERING, account_from
 from headcount.ledger.schema import accounts, covers, entries
-from headcount.ledger.store import Rows, Step, Writer
-from headcount.ledger.words import limit_units
+from headcount.ledger.steps import Rows, Step
+from headcount.ledger.storable import limit_units
+from headcount.ledger.stores.store import Writer
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp

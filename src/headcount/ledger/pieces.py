@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from headcount.errors import LedgerError
 from headcount.ledger.journal import RESULT, is_kind
 from headcount.ledger.schema import entries, pieces, results
-from headcount.ledger.store import Rows
+from headcount.ledger.steps import Rows
 
 SIZE = 1 << 22
 

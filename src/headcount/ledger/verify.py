@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 import sqlalchemy as sa
 
 from headcount.ledger import pieces
+from headcount.ledger.distrust import distrusted
 from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import IN_CHAIN, LAST, Head, head_from, start
 from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
 from headcount.ledger.schema import pieces as pieces_table
-from headcount.ledger.store import Store
-from headcount.ledger.words import distrusted
+from headcount.ledger.stores.store import Store
 
 Refuse = Callable[[str], NoReturn]
 FEW = 16

@@ -1,1 +1,1 @@
-"""Mechanisms: numbers in, noisy numbers out. One module and one proof of the same name each."""
+"""Mechanisms: numbers in, noisy numbers out. One module or room each, with its proof beside it."""

@@ -34,12 +34,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.calibrate import selection_epsilon
-from headcount.mechanisms.draw import SYSTEM
-from headcount.noise.selection import select
 from headcount.privacy.event import Selection
 
 if TYPE_CHECKING:
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
 SCORE_BITS = 16
@@ -57,7 +56,7 @@ class BoundChoice:
 
     @classmethod
     def calibrate(cls, spend: Zcdp) -> BoundChoice:
-        """The largest epsilon, nearly, whose cost is at most ``spend``. [P3] rounded down."""
+        """The largest epsilon, nearly, whose cost is at most ``spend``. [BC3] rounded down."""
         return cls(selection_epsilon(spend.rho))
 
     @property
@@ -65,21 +64,17 @@ class BoundChoice:
         """What the ledger records."""
         return Selection(self.epsilon)
 
-    def draw(
-        self,
-        true_losses: Sequence[int],
-        sensitivities: Sequence[int],
-        entropy: Entropy | None = None,
-    ) -> int:
-        """Choose. [P2] one user moves every score by at most one unit, in either direction."""
-        scores = self.scores(true_losses, sensitivities)
+    def draw(self, queries: Sequence[Query[int]], chance: Chance) -> int:
+        """Choose. [BC2] one user moves every score by at most one unit, in either direction."""
+        true_losses = [query.answer(query.sensitivity) for query in queries]
+        scores = self.scores(true_losses, [math.ceil(query.sensitivity.linf) for query in queries])
         rate = self.epsilon / (2 << SCORE_BITS)
-        return select(np.array([-score for score in scores], np.int64), rate, entropy or SYSTEM)
+        return chance.select(np.array([-score for score in scores], np.int64), rate)
 
     def scores(self, true_losses: Sequence[int], sensitivities: Sequence[int]) -> list[int]:
         """How much worse a candidate is than the best one to compare it with, in units.
 
-        [P1] each ratio moves by at most one, so their largest does, and so does its floor. All
+        [BC1] each ratio moves by at most one, so their largest does, and so does its floor. All
         numbers are integers of any size.
         """
         margin = math.ceil(2 / self.epsilon * round(math.log(len(sensitivities) / MISS) * 1024))

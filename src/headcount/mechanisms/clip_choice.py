@@ -27,7 +27,7 @@ The proof is in ``clip_choice.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
@@ -35,15 +35,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.calibrate import selection_epsilon
-from headcount.mechanisms.draw import SYSTEM
-from headcount.noise.selection import select
 from headcount.privacy.event import Selection
 from headcount.privacy.length import MAX_LENGTH, Length, Norm
+from headcount.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
 STEP = Fraction(21, 20)
@@ -73,7 +73,7 @@ def ratio_cap(norm: Norm, n_groups: int) -> int:
 class ClipChoice:
     """One choice among public bounds; build with ``calibrate``.
 
-    cap:    the most that one user weighs [P1]
+    cap:    the most that one user weighs [CC1]
     noise:  M, the mean absolute noise on all groups for a bound of 1, in the same units
     """
 
@@ -84,7 +84,7 @@ class ClipChoice:
 
     @classmethod
     def calibrate(cls, norm: Norm, n_groups: int, noise: float, spend: Zcdp) -> ClipChoice:
-        """The largest epsilon, nearly, whose cost is at most ``spend``. [P3] rounded down."""
+        """The largest epsilon, nearly, whose cost is at most ``spend``. [CC3] rounded down."""
         epsilon = selection_epsilon(spend.rho)
         return cls(norm, epsilon, ratio_cap(norm, n_groups), round(noise * (1 << RATIO_BITS)))
 
@@ -92,6 +92,11 @@ class ClipChoice:
     def event(self) -> Selection:
         """What the ledger records."""
         return Selection(self.epsilon)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One user moves each weight by the cap at most, also when one is replaced."""
+        return Sensitivity.of_entries(len(self.candidates) + 1, self.cap)
 
     @property
     def candidates(self) -> tuple[Length, ...]:
@@ -108,16 +113,18 @@ class ClipChoice:
         lengths = [1.0, *(float(length.value) for length in self.candidates)]
         return -np.rint(per_log * np.log(lengths)).astype(np.int64)
 
-    def draw(self, true_weights: NDArray[np.int64], entropy: Entropy | None = None) -> int:
-        """Choose. [P1] the distance of M from the weights on both sides of a candidate.
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> int:
+        """Choose. [CC1] the distance of M from the weights on both sides of a candidate.
 
-        [P2] one user moves a distance by at most the cap, up at some candidates and down at
+        [CC2] one user moves a distance by at most the cap, up at some candidates and down at
         others, so the range of the change is twice the cap.
         """
-        if len(true_weights) != len(self.candidates) + 1:
+        claimed = replace(self.sensitivity, neighbours=query.sensitivity.neighbours)
+        true_weights = query.answer(claimed)
+        if len(true_weights) != claimed.l0:
             raise ValueError("every candidate needs a weight, and so does no bound")
         true_above = true_weights - self.noise
         true_below = self.noise - np.concatenate([[self.noise], true_weights[:-1]])
         true_distance = np.maximum(np.maximum(true_above, true_below), 0)
         scores = self.preferred() - true_distance
-        return select(scores, self.epsilon / (2 * self.cap), entropy or SYSTEM)
+        return chance.select(scores, self.epsilon / (2 * self.cap))

@@ -31,15 +31,15 @@ import numpy as np
 
 from headcount.accounting.calibrate import selection_epsilon
 from headcount.errors import UsageError
-from headcount.mechanisms.draw import SYSTEM
-from headcount.noise.selection import select
 from headcount.privacy.event import Selection
 from headcount.privacy.exact import Number, exact
+from headcount.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
 LEAST_PRIOR = -60.0
@@ -68,7 +68,7 @@ class ExponentialQuantile:
 
     @classmethod
     def calibrate(cls, at: Fraction, spend: Zcdp) -> ExponentialQuantile:
-        """The largest epsilon, nearly, whose cost is at most ``spend``. [P2] rounded down."""
+        """The largest epsilon, nearly, whose cost is at most ``spend``. [EQ2] rounded down."""
         return cls(at, selection_epsilon(spend.rho))
 
     @property
@@ -77,26 +77,31 @@ class ExponentialQuantile:
         return Selection(self.epsilon)
 
     @property
+    def sensitivity(self) -> Sensitivity:
+        """One user is in one cell."""
+        return Sensitivity.of_cell()
+
+    @property
     def max_move(self) -> int:
-        """The most by which one user moves a score, up or down [P1]."""
+        """The most by which one user moves a score, up or down [EQ1]."""
         return max(self.at.numerator, self.at.denominator - self.at.numerator)
 
     def draw(
         self,
-        true_cells: NDArray[np.int64],
+        query: Query[NDArray[np.int64]],
+        chance: Chance,
         log_prior: NDArray[np.float64] | None = None,
-        entropy: Entropy | None = None,
     ) -> int:
-        """Choose a cell. [P1] scores move ``max_move`` both ways at most: a range of twice that.
+        """Choose a cell. [EQ1] scores move ``max_move`` both ways at most: a range of twice that.
 
-        log_prior:  what is known of each cell from what was published before, which is public [P3]
+        log_prior:  what is known of each cell from what was published before, which is public [EQ3]
         """
         rate = self.epsilon / (2 * self.max_move)
-        scores = self.scores(true_cells)
+        scores = self.scores(query.answer(self.sensitivity))
         if log_prior is not None:
             preferred = np.rint(np.maximum(log_prior, LEAST_PRIOR) / float(rate))
             scores = scores + preferred.astype(np.int64)
-        return select(scores, rate, entropy or SYSTEM)
+        return chance.select(scores, rate)
 
     def scores(self, true_cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Minus the distance of ``at * n`` from a cell's ranks, in users times the denominator.

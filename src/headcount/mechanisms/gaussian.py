@@ -25,11 +25,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headcount.accounting.calibrate import gaussian_sigma_squared
 from headcount.accounting.tail import upper_point
-from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.event import GaussianNoise
 from headcount.privacy.sensitivity import Sensitivity
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,15 @@ class Gaussian:
     sensitivity: Sensitivity
     sigma_squared: Fraction
 
+    threshold: ClassVar[None] = None
+
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> Gaussian:
         """The least noise whose cost is at most ``spend``."""
         return cls(sensitivity, gaussian_sigma_squared(sensitivity, spend))
 
     def times(self, factor: int) -> Gaussian:
-        """For contributions ``factor`` times as long, at the same cost [P2]."""
+        """For contributions ``factor`` times as long, at the same cost [GA2]."""
         return Gaussian(self.sensitivity.times(factor), self.sigma_squared * factor**2)
 
     @property
@@ -72,8 +74,11 @@ class Gaussian:
         """Half the width of an interval that holds the bounded count with ``confidence``."""
         return upper_point((1 - confidence) / 2) * self.sd
 
-    def draw(
-        self, true_counts: NDArray[np.int64], entropy: Entropy | None = None
-    ) -> NDArray[np.int64]:
-        """Add noise. [P1] one independent draw per entry, entries of every public group."""
-        return noisy(true_counts, DiscreteGaussian(self.sigma_squared), entropy)
+    @property
+    def law(self) -> DiscreteGaussian:
+        """What is added to every entry."""
+        return DiscreteGaussian(self.sigma_squared)
+
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> NDArray[np.int64]:
+        """Ask, and add noise. [GA1] one independent draw per entry, of every public group."""
+        return chance.noisy(query.answer(self.sensitivity), self.law)

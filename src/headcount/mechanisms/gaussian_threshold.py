@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 
 from headcount.accounting.calibrate import gaussian_sigma_squared
 from headcount.accounting.tail import each_of, upper_point
-from headcount.mechanisms.draw import noisy
 from headcount.mechanisms.norm_threshold import unit_threshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.bounds import Bounds, NormBounds
@@ -40,7 +39,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
+    from headcount.privacy.sensitivity import Sensitivity
 
 
 def _blocks(first: int, last: int) -> list[tuple[int, int]]:
@@ -56,8 +57,8 @@ def _blocks(first: int, last: int) -> list[tuple[int, int]]:
 def threshold_for(bounds: Bounds | NormBounds, sigma_squared: Fraction, delta: Fraction) -> int:
     """The least threshold, nearly, at which one user's own groups leave with chance ``delta``.
 
-    [P3] A user whose ``k`` groups are all new gives each ``weight(k)``. Over a block of ``k`` the
-    weight is largest at its start and the tail strictest at its end, so both are used. [P4] under
+    [GT3] A user whose ``k`` groups are all new gives each ``weight(k)``. Over a block of ``k`` the
+    weight is largest at its start and the tail strictest at its end, so both are used. [GT4] under
     a norm alone, values may be split in any way.
     """
     sigma = math.sqrt(sigma_squared) * (1 + 1e-12)
@@ -106,8 +107,7 @@ class GaussianThreshold:
     @property
     def event(self) -> GaussianThresholdEvent:
         """What the ledger records."""
-        distance = self.bounds.sensitivity().l2_squared
-        return GaussianThresholdEvent(distance, self.sigma_squared, self.delta)
+        return GaussianThresholdEvent(self.sensitivity.l2_squared, self.sigma_squared, self.delta)
 
     @property
     def sd(self) -> float:
@@ -118,10 +118,21 @@ class GaussianThreshold:
         """Half the width of the noise's interval; being above the threshold is not counted in."""
         return upper_point((1 - confidence) / 2) * self.sd
 
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """How far one user can move the totals."""
+        return self.bounds.sensitivity()
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        """What is added to every total."""
+        return DiscreteGaussian(self.sigma_squared)
+
     def draw(
-        self, true_totals: NDArray[np.int64], entropy: Entropy | None = None
+        self, query: Query[NDArray[np.int64]], chance: Chance
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Which rows leave, and their noisy totals. [P1] one draw a row, [P2] strictly above."""
-        noisy_totals = noisy(true_totals, DiscreteGaussian(self.sigma_squared), entropy)
+        """Which rows leave, and their noisy totals. [GT1] one draw a row, [GT2] strictly above."""
+        true_totals = query.answer(self.sensitivity)
+        noisy_totals = chance.noisy(true_totals, self.law)
         kept = (noisy_totals > self.threshold).nonzero()[0]
         return kept, noisy_totals[kept]

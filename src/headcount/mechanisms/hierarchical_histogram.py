@@ -27,19 +27,20 @@ import numpy as np
 
 from headcount.accounting.tail import upper_point
 from headcount.mechanisms.gaussian import Gaussian
-from headcount.mechanisms.hierarchy_public import Floats, Hierarchy, Integers, rising
+from headcount.mechanisms.hierarchy import Floats, Hierarchy, Integers, rising
 from headcount.privacy.event import GaussianNoise
 from headcount.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
 
 def sensitivity_of(n_levels: int) -> Sensitivity:
-    """[P1] one user is in one block of each level and moves its count by one."""
+    """[HH1] one user is in one block of each level and moves its count by one."""
     levels = Fraction(n_levels)
     return Sensitivity(l0=n_levels, l1=levels, l2_squared=levels, linf=Fraction(1))
 
@@ -61,9 +62,15 @@ class HierarchicalHistogram:
         """What the ledger records."""
         return self.noise.event
 
-    def draw(self, true_cells: Integers, entropy: Entropy | None = None) -> NoisyCells:
-        """Count every block, add noise to each [P2], and reconcile them."""
-        noisy_counts = self.noise.draw(self.shape.counts(true_cells), entropy)
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One user is in one cell; of the blocks above it the noise takes care [HH1]."""
+        return Sensitivity.of_cell()
+
+    def draw(self, query: Query[Integers], chance: Chance) -> NoisyCells:
+        """Count every block, add noise to each [HH2], and reconcile them."""
+        true_cells = query.answer(self.sensitivity)
+        noisy_counts = chance.noisy(self.shape.counts(true_cells), self.noise.law)
         return NoisyCells(self.shape, self.noise.sd, self.shape.estimate(noisy_counts))
 
     def range_sd(self, ranges: Sequence[tuple[int, int]]) -> Floats:

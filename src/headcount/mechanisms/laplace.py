@@ -25,10 +25,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headcount.accounting.calibrate import laplace_epsilon, laplace_scale
-from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceNoise
 from headcount.privacy.sensitivity import Sensitivity
@@ -38,7 +37,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,16 @@ class Laplace:
     sensitivity: Sensitivity
     scale: Fraction
 
+    threshold: ClassVar[None] = None
+
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> Laplace:
-        """The least noise whose cost is at most ``spend``. [P3] epsilon is rounded down."""
+        """The least noise whose cost is at most ``spend``. [LA3] epsilon is rounded down."""
         epsilon = Pure(laplace_epsilon(spend.rho))
         return cls(sensitivity, laplace_scale(sensitivity, epsilon))
 
     def times(self, factor: int) -> Laplace:
-        """For contributions ``factor`` times as long, at the same cost [P2]."""
+        """For contributions ``factor`` times as long, at the same cost [LA2]."""
         return Laplace(self.sensitivity.times(factor), self.scale * factor)
 
     @property
@@ -72,8 +74,11 @@ class Laplace:
         """Half the width of an interval that holds the bounded count with ``confidence``."""
         return float(self.scale) * math.log(1 / (1 - confidence))
 
-    def draw(
-        self, true_counts: NDArray[np.int64], entropy: Entropy | None = None
-    ) -> NDArray[np.int64]:
-        """Add noise. [P1] one independent draw per entry, entries of every public group."""
-        return noisy(true_counts, DiscreteLaplace(self.scale), entropy)
+    @property
+    def law(self) -> DiscreteLaplace:
+        """What is added to every entry."""
+        return DiscreteLaplace(self.scale)
+
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> NDArray[np.int64]:
+        """Ask, and add noise. [LA1] one independent draw per entry, of every public group."""
+        return chance.noisy(query.answer(self.sensitivity), self.law)

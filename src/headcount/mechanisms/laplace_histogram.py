@@ -29,9 +29,8 @@ import numpy as np
 
 from headcount.accounting.calibrate import laplace_epsilon, laplace_scale
 from headcount.errors import UsageError
-from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
-from headcount.postprocess.runs import chunks, runs_of, together
+from headcount.postprocess.runs import Runs, chunks, runs_of, together
 from headcount.privacy.event import LaplaceNoise
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Pure, Zcdp
@@ -39,7 +38,8 @@ from headcount.privacy.spend import Pure, Zcdp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
 
 MAX_BUCKETS = 1 << 30
 
@@ -74,20 +74,19 @@ class LaplaceHistogram:
 
     def draw(
         self,
-        true_counts: NDArray[np.int64],
-        true_groups: NDArray[np.int64],
+        query: Query[Runs],
         n_buckets: int,
-        entropy: Entropy | None = None,
+        chance: Chance,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Noisy counts and how many buckets have each; ``n_buckets`` is public.
 
-        [P1] every bucket has a draw of its own, also those that nobody is in; [P2] which bucket
+        [LH1] every bucket has a draw of its own, also those that nobody is in; [LH2] which bucket
         had which count does not leave.
         """
         if not 1 <= n_buckets <= MAX_BUCKETS:
             raise UsageError(f"There must be 1 to {MAX_BUCKETS} buckets, not {n_buckets}.")
         law = DiscreteLaplace(self.scale)
         return together(
-            runs_of(noisy(chunk, law, entropy))
-            for chunk in chunks(true_counts, true_groups, n_buckets)
+            runs_of(chance.noisy(chunk, law))
+            for chunk in chunks(*query.answer(self.sensitivity), n_buckets)
         )

@@ -31,18 +31,19 @@ from typing import TYPE_CHECKING
 
 from headcount.accounting.calibrate import laplace_epsilon, round_scale_up
 from headcount.errors import UsageError
-from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceThreshold as LaplaceThresholdEvent
 from headcount.privacy.exact import exp_bracket
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import require_delta
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
 BITS = 192
@@ -63,7 +64,7 @@ def leaves_at_most(count: int, scale: Fraction, threshold: int) -> int:
 def is_safe(max_rows: int, scale: Fraction, delta: Fraction, threshold: int) -> bool:
     """Whether one user's own groups leave with at most ``delta``, however the rows are split.
 
-    [P3] the worst splits are all rows in one group and one row in each of ``max_rows`` groups.
+    [LT3] the worst splits are all rows in one group and one row in each of ``max_rows`` groups.
     """
     together = leaves_at_most(max_rows, scale, threshold)
     apart = ONE - leaves_at_most(1, scale, threshold)
@@ -128,14 +129,15 @@ class LaplaceThreshold:
         return LaplaceThreshold(max_rows, scale, threshold, self.delta, self.neighbours)
 
     @property
-    def l1(self) -> int:
-        """How far two neighbouring tables are apart: [P4] two users where one is replaced."""
-        return _users(self.neighbours) * self.max_rows
+    def sensitivity(self) -> Sensitivity:
+        """How far two neighbouring tables are apart: [LT4] two users where one is replaced."""
+        rows = Fraction(self.max_rows)
+        return Sensitivity(self.max_rows, rows, rows**2, rows).under(self.neighbours)
 
     @property
     def event(self) -> LaplaceThresholdEvent:
         """What the ledger records."""
-        return LaplaceThresholdEvent(Fraction(self.l1), self.scale, self.delta)
+        return LaplaceThresholdEvent(self.sensitivity.l1, self.scale, self.delta)
 
     @property
     def sd(self) -> float:
@@ -146,11 +148,17 @@ class LaplaceThreshold:
         """Half the width of the noise's interval; being above the threshold is not counted in."""
         return float(self.scale) * -math.log(1 - confidence)
 
+    @property
+    def law(self) -> DiscreteLaplace:
+        """What is added to every total."""
+        return DiscreteLaplace(self.scale)
+
     def draw(
-        self, true_totals: NDArray[np.int64], entropy: Entropy | None = None
+        self, query: Query[NDArray[np.int64]], chance: Chance
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Which rows leave, and their noisy counts. [P1] one draw a row, [P2] strictly above."""
-        noisy_totals = noisy(true_totals, DiscreteLaplace(self.scale), entropy)
+        """Which rows leave, and their noisy counts. [LT1] one draw a row, [LT2] strictly above."""
+        true_totals = query.answer(self.sensitivity)
+        noisy_totals = chance.noisy(true_totals, self.law)
         kept = (noisy_totals > self.threshold).nonzero()[0]
         return kept, noisy_totals[kept]
 

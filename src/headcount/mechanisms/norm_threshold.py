@@ -1,6 +1,6 @@
 """A threshold for users who may split one l2 norm among their groups in any way.
 
-Public arithmetic: it sees a bound, a noise and a delta, and no data. [P4] of
+Public arithmetic: it sees a bound, a noise and a delta, and no data. [GT4] of
 ``gaussian_threshold.md`` says why the threshold is safe.
 """
 

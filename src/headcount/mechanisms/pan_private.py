@@ -32,7 +32,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceNoise
 from headcount.privacy.neighbours import Neighbours
@@ -42,7 +41,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
 
 FINEST = 1 << 14
 """Error bounds of noise wider than this are computed on a coarser lattice."""
@@ -88,18 +88,16 @@ class PanPrivate:
         """Half the width of an interval that holds the count with ``confidence``."""
         return _half_width(float(self.scale), n_noises, confidence)
 
-    def draw(
-        self, counters: NDArray[np.int64], entropy: Entropy | None = None
-    ) -> NDArray[np.int64]:
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> NDArray[np.int64]:
         """Add one independent draw to each counter.
 
-        Called by ``streams`` at calls of whoever runs a stream, never at an event: [P1] when it is
-        made or opened, before the first event, on every counter, touched or not; [P2] at the
-        output; [P3] when the state is copied, written or resealed; [P4] when parts are added up,
-        which bring their draws along. [P5] An event draws nothing. How many draws there are
+        Called by ``streams`` at calls of whoever runs a stream, never at an event: [PP1] when it is
+        made or opened, before the first event, on every counter, touched or not; [PP2] at the
+        output; [PP3] when the state is copied, written or resealed; [PP4] when parts are added up,
+        which bring their draws along. [PP5] An event draws nothing. How many draws there are
         follows from calls, and is needed for the error bound alone.
         """
-        return noisy(counters, DiscreteLaplace(self.scale), entropy)
+        return chance.noisy(query.answer(self.sensitivity), DiscreteLaplace(self.scale))
 
 
 @lru_cache(maxsize=64)

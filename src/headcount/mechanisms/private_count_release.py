@@ -17,7 +17,8 @@ drawn (up to 38 times too cheap at small targets); here what is drawn is what is
 "of at most k rows" loses its boundary count as rows are removed; here the boundary is kept from the
 start, since reading it as 0 reveals a group with certainty. Growth is by a fourth root of two
 instead of a root of two, and each count is refined step by step until it is good enough, so a
-large count pays for no more precision than it needs.
+large count pays for no more precision than it needs. Where only the largest are asked for, twice as
+many are found and all that is left of the budget is spent on them together.
 
 The proof is in ``private_count_release.md``.
 """
@@ -33,18 +34,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.calibrate import round_scale_up
+from headcount.accounting.compose import cost
 from headcount.accounting.filter import Filter
-from headcount.mechanisms.draw import SYSTEM
+from headcount.mechanisms.gaussian import Gaussian
 from headcount.noise.discrete_gaussian import DiscreteGaussian
-from headcount.noise.selection import select
 from headcount.privacy.event import Filtered
 from headcount.privacy.exact import round_up
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp, require_delta
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
 
 # Scores are counts times this many units of epsilon: dyadic, so that selection sees integers.
 EPSILON_UNIT = Fraction(1, 1 << 28)
@@ -59,6 +62,8 @@ REFINEMENT = Fraction(3, 2)
 FIRST_STEP = 20  # powers below a row's share: a first look that costs next to nothing
 MAX_ROWS = 10_000
 MAX_CALLS = 2_000
+TOP_SPARE = 2  # times as many rows as asked for: which of them are the largest is told by the rest
+LEAST_REST = Fraction(1, 10**9)
 Z = 1.65
 """Rows end within the target with a chance of about nine in ten."""
 
@@ -100,35 +105,38 @@ class PrivateCountRelease:
 
     @property
     def margin(self) -> Fraction:
-        """``log(max_rows / delta_per_call)``, rounded up [P1]."""
+        """``log(max_rows / delta_per_call)``, rounded up [PC1]."""
         exact_margin = math.log(self.max_rows) - math.log(float(self.delta_per_call))
         return round_up(Fraction(exact_margin * (1 + 1e-12)), LAMBDA_UNIT)
 
-    def draw(
-        self, true_counts: NDArray[np.int64], entropy: Entropy | None = None
-    ) -> list[Measured]:
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """A user moves each count by one at most, in however many groups."""
+        return Sensitivity.of_entries()
+
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> list[Measured]:
         """Release counts until the filter refuses the next step or nothing is left.
 
-        ``true_counts`` are sorted, largest first, and hold ``max_rows + 1`` of them if there are
-        so many. [P2] the boundary is that of the whole table, whatever was removed since.
+        The counts are sorted, largest first, and hold ``max_rows + 1`` of them if there are
+        so many. [PC2] the boundary is that of the whole table, whatever was removed since.
         """
-        source = entropy or SYSTEM
+        true_counts = query.answer(self.sensitivity)
         true_clamped = np.minimum(true_counts, MAX_COUNT)
         has_boundary = len(true_clamped) > self.max_rows
         true_boundary = int(true_clamped[self.max_rows]) if has_boundary else 0
         remaining = list(range(min(len(true_clamped), self.max_rows)))
         true_scores = true_clamped[: self.max_rows]
-        budget = Filter(self.limit)
+        budget = chance.filter(self.limit)
         epsilon = round_up(self.margin / FIRST_THRESHOLD, EPSILON_UNIT)
         released: list[Measured] = []
-        most = len(remaining) if self.top is None else self.top
+        most = len(remaining) if self.top is None else min(len(remaining), TOP_SPARE * self.top)
         while (
             remaining
             and len(released) < most
             and budget.admits(Zcdp(epsilon**2 / 4 + CRUMBS, self.delta_per_call))
         ):
             budget.charge(Zcdp(epsilon**2 / 8, self.delta_per_call))
-            chosen = self._select(true_scores[remaining], true_boundary, epsilon, source)
+            chosen = self._select(true_scores[remaining], true_boundary, epsilon, chance)
             if chosen is None:
                 grown = Fraction(math.floor(epsilon * GROWTH / EPSILON_UNIT)) * EPSILON_UNIT
                 epsilon = min(MAX_EPSILON, grown)
@@ -137,32 +145,58 @@ class PrivateCountRelease:
                 continue
             position = remaining.pop(chosen)
             released.append(
-                self._measure(position, int(true_scores[position]), epsilon, budget, source)
+                self._measure(position, int(true_scores[position]), epsilon, budget, chance)
             )
-        return released
+        if self.top is None or not released:
+            return released
+        return self._sharpened(released, true_scores, budget, chance)[: self.top]
+
+    def _sharpened(
+        self,
+        released: list[Measured],
+        true_scores: NDArray[np.int64],
+        budget: Filter,
+        chance: Chance,
+    ) -> list[Measured]:
+        """Spend what is left on all rows at once, largest first then. [PC4] charged as drawn."""
+        left = budget.limit.rho - budget.spent.rho
+        if left < LEAST_REST:
+            return released
+        moved = Sensitivity.of_entries(len(released))
+        rest = Gaussian.calibrate(moved, Zcdp(left))
+        budget.charge(cost(rest.event))
+        positions = np.array([row.position for row in released], np.intp)
+        noisy = chance.noisy(true_scores[positions], rest.law).tolist()
+        sharper = []
+        for row, count in zip(released, noisy, strict=True):
+            precision = 1 / row.sd**2 + 1 / rest.sd**2
+            estimate = (row.estimate / row.sd**2 + count / rest.sd**2) / precision
+            sharper.append(Measured(row.position, estimate, 1 / math.sqrt(precision)))
+        return sorted(sharper, key=lambda row: -row.estimate)
 
     def _select(
-        self, true_left: NDArray[np.int64], true_boundary: int, epsilon: Fraction, source: Entropy
+        self, true_left: NDArray[np.int64], true_boundary: int, epsilon: Fraction, chance: Chance
     ) -> int | None:
-        """One group, or none. [P1] none has the score of the boundary, one and the margin."""
+        """One group, or none. [PC1] none has the score of the boundary, one and the margin."""
         units = int(epsilon / EPSILON_UNIT)
         none = (true_boundary + 1) * units + int(self.margin / EPSILON_UNIT)
         scores = np.append(true_left * units, none)
-        chosen = select(scores, EPSILON_UNIT, source)
+        chosen = chance.select(scores, EPSILON_UNIT)
         return None if chosen == len(true_left) else chosen
 
     def _measure(
-        self, position: int, true_count: int, epsilon: Fraction, budget: Filter, source: Entropy
+        self, position: int, true_count: int, epsilon: Fraction, budget: Filter, chance: Chance
     ) -> Measured:
-        """Refine until good enough, or until this group's share is used. [P3] charged as drawn."""
+        """Refine until good enough, or until this group's share is used. [PC3] charged as drawn."""
         weighted = precision = 0.0
+        true_counts = np.array([true_count], np.int64)
         top = highest_power(epsilon)
         power, last = top - FIRST_STEP, None
         while True:
             variance = variance_between(last, power)
             budget.charge(measurement_cost(variance))
-            noise = int(DiscreteGaussian(variance).draw(1, source)[0])
-            weighted += float(1 / variance) * (true_count + noise)
+            noisy_count = int(chance.noisy(true_counts, DiscreteGaussian(variance))[0])
+            weighted += float(1 / variance) * noisy_count
             precision += float(1 / variance)
             estimate, sd = weighted / precision, 1 / math.sqrt(precision)
             if Z * sd <= self.within * estimate or power == top:
@@ -195,7 +229,7 @@ def _power_below(precision: float) -> int:
 def variance_between(last: int | None, power: int) -> Fraction:
     """The variance whose precision leads from one power of the refinement to another.
 
-    Steps to the top cost at most ``epsilon**2 / 8`` together, however many are left out [P3]:
+    Steps to the top cost at most ``epsilon**2 / 8`` together, however many are left out [PC3]:
     precisions between powers add up to the last power, and rounding the scale up only lowers them.
     """
     before = Fraction(0) if last is None else REFINEMENT**last

@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.calibrate import selection_epsilon
-from headcount.mechanisms.draw import SYSTEM
-from headcount.noise.selection import select
 from headcount.privacy.event import Selection
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
 
@@ -46,7 +46,7 @@ class Radius:
 
     @classmethod
     def calibrate(cls, spend: Zcdp, neighbours: Neighbours) -> Radius:
-        """Spend nearly all of ``spend``. [P2] epsilon is rounded down."""
+        """Spend nearly all of ``spend``. [RA2] epsilon is rounded down."""
         return cls(selection_epsilon(spend.rho), neighbours)
 
     @property
@@ -56,18 +56,24 @@ class Radius:
 
     @property
     def score_range(self) -> int:
-        """[P1] how far one user can move one score against another."""
+        """[RA1] how far one user can move one score against another."""
         return 2 if self.neighbours is Neighbours.ADD_REMOVE else 4
 
-    def draw(self, true_users: NDArray[np.int64], entropy: Entropy | None = None) -> int:
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One user is in one cell."""
+        return Sensitivity.of_cell(self.neighbours)
+
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> int:
         """Choose a cell by its upper edge; the last cell has none, and cannot be chosen.
 
         All users may be in one cell. It is the best one then: no more than half of them are above
         it, and no more than half below.
         """
+        true_users = query.answer(self.sensitivity)
         true_within = np.cumsum(true_users)
         n_users = true_within[-1]
         true_above = n_users - true_within[:-1]
         true_below = true_within[:-1] - true_users[:-1]
         true_excess = np.maximum(0, 2 * np.maximum(true_above, true_below) - n_users)
-        return select(-true_excess, self.epsilon / self.score_range, entropy or SYSTEM)
+        return chance.select(-true_excess, self.epsilon / self.score_range)

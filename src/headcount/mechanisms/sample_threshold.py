@@ -12,7 +12,7 @@ neighbours as told: add or remove one user, or replace one
 ========== ==================================================================================
 
 **Reference** Sample and threshold differential privacy (2022). The cost is not the paper's bound
-but the exact law, see ``accounting/sampling_profile.py``.
+but the exact law, see ``accounting/sampling/profile.py``.
 
 **Errata** As printed, the threshold by Lambert's W is inverted wrongly (4 where 12 is meant, at a
 delta of 1e-8); levels of a hierarchy share one sample, so that subtracting two counts shows a
@@ -33,14 +33,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from headcount.accounting.sampling import best_within, certified_rho, reach_of
+from headcount.accounting.sampling.solver import best_within, certified_rho, reach_of
 from headcount.errors import UsageError
 from headcount.privacy.event import SampleThreshold as SampleThresholdEvent
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from headcount.privacy.query import Query
 
 COIN_BITS = 60
 MOST_ANSWERS = 1_000
@@ -85,7 +88,7 @@ class SampleThreshold:
         chosen = best_within(limit, neighbours, n_samples=n, most_rate=most_rate)
         rate, threshold = chosen.rate, chosen.threshold
         rho = certified_rho(rate, threshold, n, limit.delta, neighbours, reach_of(limit))
-        # [P3] What is charged was certified for the dyadic rate that the coins have.
+        # [ST3] What is charged was certified for the dyadic rate that the coins have.
         spend = Zcdp(Fraction(rho), limit.delta)
         return cls(rate, threshold, spend, n_samples, answers, neighbours)
 
@@ -102,16 +105,20 @@ class SampleThreshold:
 
     @property
     def coin_limit(self) -> int:
-        """A coin of ``COIN_BITS`` uniform bits keeps its pair when it is below this [P1]."""
+        """A coin of ``COIN_BITS`` uniform bits keeps its pair when it is below this [ST1]."""
         limit = self.rate * (1 << COIN_BITS)
         if limit.denominator != 1:
             raise ArithmeticError("the rate of a sample is a dyadic rational")
         return int(limit)
 
-    def keep(
-        self, true_sample_counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Which rows leave, and their counts of sampled users. [P2] at least the threshold."""
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """What one user adds at most, all coins falling well, to counts that are cut already."""
+        return Sensitivity.of_entries(self.answers, self.threshold)
+
+    def keep(self, query: Query[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Which rows leave, and their counts of sampled users. [ST2] at least the threshold."""
+        true_sample_counts = query.answer(self.sensitivity)
         kept = (true_sample_counts >= self.threshold).nonzero()[0]
         return kept, true_sample_counts[kept]
 

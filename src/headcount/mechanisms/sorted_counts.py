@@ -30,9 +30,8 @@ import numpy as np
 
 from headcount.accounting.calibrate import gaussian_sigma_squared
 from headcount.errors import UsageError
-from headcount.mechanisms.draw import noisy
 from headcount.noise.discrete_gaussian import DiscreteGaussian
-from headcount.postprocess.runs import chunks
+from headcount.postprocess.runs import Runs, chunks
 from headcount.privacy.event import GaussianNoise
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
@@ -40,7 +39,8 @@ from headcount.privacy.spend import Zcdp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headcount.noise.entropy import Entropy
+    from headcount.mechanisms.chance import Chance
+    from headcount.privacy.query import Query
 
 MAX_POSITIONS = 1 << 30
 
@@ -54,7 +54,7 @@ class SortedCounts:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> SortedCounts:
-        """The least noise whose cost is at most ``spend``. [P1] sorting moves nothing apart."""
+        """The least noise whose cost is at most ``spend``. [SO1] sorting moves nothing apart."""
         return cls(sensitivity, gaussian_sigma_squared(sensitivity, spend))
 
     @property
@@ -69,18 +69,22 @@ class SortedCounts:
 
     def draw(
         self,
-        true_counts: NDArray[np.int64],
-        true_groups: NDArray[np.int64],
+        query: Query[Runs],
         n_positions: int,
-        entropy: Entropy | None = None,
+        chance: Chance,
     ) -> Iterator[NDArray[np.int64]]:
         """Noisy counts in falling order of the true ones, chunk by chunk.
 
-        [P2] exactly ``n_positions`` of them, whatever the table holds; [P3] one draw each.
+        [SO2] exactly ``n_positions`` of them, whatever the table holds; [SO3] one draw each.
         """
+        return self.again(query.answer(self.sensitivity), n_positions, chance)
+
+    def again(self, runs: Runs, n_positions: int, chance: Chance) -> Iterator[NDArray[np.int64]]:
+        """The same of any counts: of public ones, to see what the noise does to them."""
+        counts, groups = runs
         if not 1 <= n_positions <= MAX_POSITIONS:
             raise UsageError(f"n_positions must be 1 to {MAX_POSITIONS}, not {n_positions}.")
         law = DiscreteGaussian(self.sigma_squared)
-        falling = np.argsort(-true_counts, kind="stable")
-        for chunk in chunks(true_counts[falling], true_groups[falling], n_positions):
-            yield noisy(chunk, law, entropy)
+        falling = np.argsort(-counts, kind="stable")
+        for chunk in chunks(counts[falling], groups[falling], n_positions):
+            yield chance.noisy(chunk, law)

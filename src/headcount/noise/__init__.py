@@ -6,5 +6,5 @@
 - ``saturation``: adding noise to counts without wrapping around.
 
 ``weights``, ``table`` and ``uniform`` are how the laws above are drawn exactly; the argument is in
-``noise.md`` beside them, and ``[P1]``, ``[P2]``, ... in the code name its steps.
+``noise.md`` beside them, and ``[N1]``, ``[N2]``, ... in the code name its steps.
 """

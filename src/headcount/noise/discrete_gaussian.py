@@ -9,7 +9,7 @@ rejection from a discrete Laplace (Algorithm 3) that is used where sigma is too 
 
 A few draws are made one at a time. For more, up to ``TABLE_SIGMA_SQUARED`` one table holds the
 law; beyond, proposals come from the exact discrete Laplace, and the coin that accepts them is
-decided by floating point only where the proven error of that cannot matter [P6].
+decided by floating point only where the proven error of that cannot matter [N6].
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,8 @@ class DiscreteGaussian:
     """Noise on the integers with mass proportional to ``exp(-x**2 / (2 * sigma_squared))``."""
 
     sigma_squared: Fraction
+
+    name: ClassVar[str] = "discrete Gaussian"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma_squared", positive(self.sigma_squared, "sigma squared"))
@@ -118,7 +121,7 @@ def draw_by_rejection(sigma_squared: Fraction, n: int, entropy: Entropy) -> Inte
 def keep(
     proposed: Integers, sigma_squared: Fraction, scale: Fraction, entropy: Entropy
 ) -> npt.NDArray[np.bool_]:
-    """Toss the coin of every proposal, each with exactly its probability [P6].
+    """Toss the coin of every proposal, each with exactly its probability [N6].
 
     The exponent is computed in float64 from ``|y|``, the rounded centre ``c = sigma**2 / t`` and
     the rounded ``2 sigma**2``. First let ``|y| <= 32 sigma``, and ``u = 2**-53``: ``|y|`` below
@@ -146,7 +149,7 @@ def keep(
 def keep_exactly(
     proposed: int, sigma_squared: Fraction, scale: Fraction, word: Words, entropy: Entropy
 ) -> bool:
-    """Toss one coin with integer brackets, starting from the word already drawn [P2]."""
+    """Toss one coin with integer brackets, starting from the word already drawn [N2]."""
     exponent = (abs(proposed) - sigma_squared / scale) ** 2 / (2 * sigma_squared)
     uniform = LazyUniform(entropy, head=int(word[0]))
     return coin(uniform, lambda bits: exp_bracket(exponent, bits))

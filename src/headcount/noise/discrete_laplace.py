@@ -8,13 +8,14 @@ epsilon-differentially private.
 
 Up to ``TABLE_SCALE`` one table holds the law itself. Beyond, the draw is the difference of two
 geometric draws, and a geometric draw is put together from independent digits in base ``BASE``,
-each with a table of its own [P5].
+each with a table of its own [N5].
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class DiscreteLaplace:
     """Noise on the integers with mass proportional to ``exp(-|x| / scale)``."""
 
     scale: Fraction
+
+    name: ClassVar[str] = "discrete Laplace"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "the scale"))
@@ -80,7 +83,7 @@ class DiscreteLaplace:
 
 
 def geometric_digits(scale: Fraction, base: int, largest: int) -> list[RatioLaw]:
-    """Split a geometric law of ratio ``exp(-1 / scale)`` into independent digits [P5].
+    """Split a geometric law of ratio ``exp(-1 / scale)`` into independent digits [N5].
 
     Digit i has ratio ``exp(-base**i / scale)`` on ``[0, base)``. The last one, once its scale is
     at most ``largest``, has no end.

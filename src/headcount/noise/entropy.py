@@ -6,7 +6,7 @@ drives every path. ``OsEntropy`` has no seed: its key comes from ``os.urandom``,
 process only, and is replaced after a fork and after ``REKEY_BYTES`` bytes.
 
 **Reference.** RFC 8439 (ChaCha20). That its output is uniform is the one assumption of this
-package that is cryptographic and not proved [P1].
+package that is cryptographic and not proved [N1].
 
 A virtual machine that is snapshotted while it runs and started twice has two copies of one key,
 like every user-space generator.

@@ -2,7 +2,7 @@
 
 **Contract.** ``clamp(clamp(true) + noise)`` to ``[-LIMIT, LIMIT]``, as if in unbounded integers.
 Clamping the true count moves two counts no farther apart (it is 1-Lipschitz), so no sensitivity
-grows; clamping the noisy sum is post-processing [P8]. The noise itself is never clamped.
+grows; clamping the noisy sum is post-processing [N8]. The noise itself is never clamped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LIMIT = 1 << 62
 
 
 def add_saturating(true_counts: npt.NDArray[np.integer], noise: Integers) -> Integers:
-    """Add noise to integer counts; a sum that would not fit stays at the limit [P8]."""
+    """Add noise to integer counts; a sum that would not fit stays at the limit [N8]."""
     true_array, noise_array = np.asarray(true_counts), np.asarray(noise)
     if true_array.dtype.kind not in "iu" or noise_array.dtype.kind != "i":
         raise TypeError("counts and noise must be integer arrays")

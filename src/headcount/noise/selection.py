@@ -9,7 +9,7 @@ better. Where one user moves every score by at most ``D``, in either direction,
 candidates with equal scores have equal chances and one of weight 1e-300 has just that chance.
 
 The cumulative weights are computed in float64 with a proven error; a word closer to one of them
-than that goes to integer brackets, and to more words if those do not decide either [P7].
+than that goes to integer brackets, and to more words if those do not decide either [N7].
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Selection:
         self._true_shares = self._float_shares()
 
     def draw(self, n: int, entropy: Entropy) -> Integers:
-        """Choose ``n`` times, independently; the result holds indices [P7]."""
+        """Choose ``n`` times, independently; the result holds indices [N7]."""
         words = entropy.words(n) >> np.uint64(WORD_BITS - self._width)
         margin = MARGIN * len(self._true_gaps)
         share = words.astype(np.float64) * 2.0**-self._width

@@ -6,7 +6,7 @@ never gets there.
 
 **Reference.** Canonne, Kamath, Steinke 2020, Algorithms 1 to 3.
 
-Coins are decided by floating point only where its proven error cannot matter [P6], [P9].
+Coins are decided by floating point only where its proven error cannot matter [N6], [N9].
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MARGIN = 2.0**-32
 
 
 def draw_one(sigma_squared: Fraction, entropy: Entropy) -> int:
-    """One draw: discrete Laplace proposals of scale ``t``, each kept with its exact chance [P9]."""
+    """One draw: discrete Laplace proposals of scale ``t``, each kept with its exact chance [N9]."""
     t = math.isqrt(math.floor(sigma_squared)) + 1
     center, width = sigma_squared / t, 2 * sigma_squared
     float_center, float_width = float(center), float(width)

@@ -3,7 +3,7 @@
 **Contract.** The table holds ``bounds[i] = floor(F(start + i) * 2**64)``, each floor decided
 rigorously. A word strictly between two bounds decides the value whatever bits would follow it; a
 word equal to a bound is extended until the value is decided, so the law drawn from is exactly F
-[P4]. ``table_law`` gives the mass that single words decide, for enumeration.
+[N4]. ``table_law`` gives the mass that single words decide, for enumeration.
 
 ``width`` is the number of bits used of each word. Production uses all 64; with 4 or 8 the same
 code can be enumerated over every word it may ever see.

@@ -3,7 +3,7 @@
 **Contract.** The number lies in ``[head, head + 1) / 2**bits``. ``below`` says whether it is below
 a threshold that is itself only known by a bracket, or ``None`` while that is open; ``extend``
 draws one more word. Drawing more bits never changes what was decided, so a decision has exactly
-the probability the threshold has as a real number [P2].
+the probability the threshold has as a real number [N2].
 
 **Reference.** Lazy sampling by inversion: Devroye 1986, chapter XV; Karney 2016.
 """
@@ -41,7 +41,7 @@ class LazyUniform:
         self.bits += self._width
 
     def below(self, low: int, high: int) -> bool | None:
-        """Say whether the number is below ``t``, where ``low <= t * 2**bits <= high`` [P2]."""
+        """Say whether the number is below ``t``, where ``low <= t * 2**bits <= high`` [N2]."""
         if self.head + 1 <= low:
             return True
         if self.head >= high:

@@ -7,7 +7,7 @@ on all integers (``two_sided``), or to ``w(k)`` on the integers from 0, or on ``
 
 Every number is an integer in units of ``2**-bits``, lower ends are rounded down and upper ends up
 at each operation, and the weights left out are bounded by a geometric series, so each bracket
-holds the real value [P3].
+holds the real value [N3].
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Cumulative:
     endless: bool
 
     def invert(self, uniform: LazyUniform) -> int | None:
-        """Find the least k with ``uniform < F(k)``, or ``None`` while that is open [P2]."""
+        """Find the least k with ``uniform < F(k)``, or ``None`` while that is open [N2]."""
         surely_above = bisect_right(self.highs, uniform.head)
         first_above = bisect_left(self.lows, uniform.head + 1)
         if surely_above != first_above:
@@ -64,7 +64,7 @@ class Cumulative:
 
 
 def weights(law: RatioLaw, bits: int) -> tuple[list[int], list[int], int]:
-    """Bracket the weights ``w(0), w(1), ...`` and bound the sum of those left out [P3]."""
+    """Bracket the weights ``w(0), w(1), ...`` and bound the sum of those left out [N3]."""
     one = 1 << bits
     ratio_low, ratio_high = exp_bracket(law.first, bits)
     step_low, step_high = exp_bracket(law.step, bits) if law.step else (one, one)
@@ -93,7 +93,7 @@ def total(law: RatioLaw, bits: int) -> tuple[int, int]:
 
 
 def cumulative(law: RatioLaw, bits: int) -> Cumulative:
-    """Bracket the CDF at every value that matters at this precision [P3]."""
+    """Bracket the CDF at every value that matters at this precision [N3]."""
     lows, highs, rest = weights(law, bits + GUARD)
     sums_low, sums_high = list(accumulate(lows)), list(accumulate(highs))
     if law.two_sided:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
+Runs = tuple["Integers", "Integers"]
+"""The different values, and how many entries have each."""
+
 CHUNK = 1 << 20
 DENSE = 1 << 23
 

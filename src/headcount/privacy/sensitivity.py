@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.privacy.neighbours import Neighbours
+
+NO_BOUND = 1 << 62
+"""More entries than any vector has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Sensitivity:
     l2_squared: Fraction
     linf: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
+    one_way: bool = False
+    """Whether all entries that move do so in one direction."""
 
     @classmethod
     def of_sum(cls, most: int = 1, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
@@ -34,6 +40,39 @@ class Sensitivity:
         one = Fraction(1)
         return cls(1, one, one, one).under(neighbours)
 
+    @classmethod
+    def of_entries(
+        cls,
+        n_entries: int = NO_BOUND,
+        most: int = 1,
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        *,
+        one_way: bool = False,
+    ) -> Sensitivity:
+        """Many sums, each of which one change of this relation moves by ``most`` at most."""
+        distance = Fraction(most)
+        l1, l2_squared = n_entries * distance, n_entries * distance**2
+        return cls(n_entries, l1, l2_squared, distance, neighbours, one_way)
+
+    @classmethod
+    def of_norm(cls, l2_squared: int, n_entries: int) -> Sensitivity:
+        """Non-negative vectors of integers, bounded in l2 and in nothing else."""
+        longest = math.isqrt(l2_squared)
+        return cls(
+            n_entries, Fraction(longest * n_entries), Fraction(l2_squared), Fraction(longest)
+        )
+
+    def covers(self, other: Sensitivity) -> bool:
+        """Whether noise that is made for this one is enough for the other."""
+        return (
+            self.neighbours is other.neighbours
+            and (other.one_way or not self.one_way)
+            and other.l0 <= self.l0
+            and other.l1 <= self.l1
+            and other.l2_squared <= self.l2_squared
+            and other.linf <= self.linf
+        )
+
     def times(self, factor: int) -> Sensitivity:
         """Of contributions that are ``factor`` times as long, or in units as much finer."""
         return Sensitivity(
@@ -42,7 +81,12 @@ class Sensitivity:
             self.l2_squared * factor**2,
             self.linf * factor,
             self.neighbours,
+            self.one_way,
         )
+
+    def merged(self) -> Sensitivity:
+        """Of the same contributions after entries were added up, who knows which: only l1 holds."""
+        return Sensitivity(self.l0, self.l1, self.l1**2, self.l1, self.neighbours, self.one_way)
 
     def under(self, neighbours: Neighbours) -> Sensitivity:
         """Of the same contributions, never negative, under a relation that may be the other one."""

@@ -12,8 +12,8 @@ from headcount.accounting.convert import zcdp_of
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger.account import Account, Opening
 from headcount.ledger.address import usual_place
-from headcount.ledger.mounts import file_system
 from headcount.ledger.opening import check_new, check_same, taken
+from headcount.ledger.stores.mounts import file_system
 from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
 from headcount.tables.identity import Identity
@@ -40,8 +40,8 @@ def account_of(book: Ledger, account: str | None, identity: Identity, name: str 
     A source that overlaps what another account covers is refused.
     """
     owners = _owners(book, identity)
-    asked = {account} if account is not None else set(owners.values())
-    for source, owner in owners.items():
+    asked = {account} if account is not None else {owner for _, owner in owners}
+    for source, owner in owners:
         if owner not in asked:
             raise LedgerError(taken(source, owner))
     if len(asked) > 1:
@@ -84,23 +84,29 @@ def looks_like_place(text: str) -> bool:
     return any(mark in text for mark in "/\\*?") or text.lower().endswith(FILES)
 
 
-def _owners(book: Ledger, identity: Identity) -> dict[str, str]:
-    """Every account that covers a part of the source, by that part."""
-    owners: dict[str, str] = {}
+def _owners(book: Ledger, identity: Identity) -> list[tuple[str, str]]:
+    """Every part of the source that an account covers, and which: a file that was put in the place
+    of another has that of its path and its own.
+    """
     keys = (*identity.names, *identity.former, *(file.key for file in identity.files))
-    for key, owner in book.covering(keys).items():
-        owners[key] = owner
+    owners = list(book.covering(keys).items())
     for file in identity.files:
         inode = file.inode
         for record, owner in book.covered_from(inode) if inode else ():
             if file.is_recorded(record):
-                owners.setdefault(file.key, owner)
+                owners.append((file.key, owner))
     return owners
 
 
 def check_owner(book: Ledger, account: str, identity: Identity) -> None:
-    """Refuse a source that came to belong to another account since it was opened."""
-    for source, owner in _owners(book, identity).items():
+    """Refuse a source that is another one, or another account's, since it was opened."""
+    for file in identity.files:
+        if file.has_moved:
+            raise LedgerError(
+                f"{quoted(file.path)} leads to another file than when it was opened. Nothing was "
+                "read and nothing was charged. Open the table again."
+            )
+    for source, owner in _owners(book, identity):
         if owner != account:
             raise LedgerError(taken(source, owner))
 

@@ -1,8 +1,4 @@
-"""The arguments of every verb, in one table: what each must be, and what to write instead.
-
-A verb reads its arguments through here before anything else. What depends on two arguments at
-once, on the table's columns or on the account is checked by the verb, still before the charge.
-"""
+"""What arguments of verbs must be, beyond single numbers and words, and what to write instead."""
 
 from __future__ import annotations
 
@@ -15,17 +11,14 @@ from headcount.errors import UsageError
 from headcount.privacy.argument import (
     NOTHING,
     Check,
-    as_float,
     checked_by,
     flag,
     items,
     number_of,
-    one_of,
     optional,
     real,
     refused,
     text,
-    whole,
 )
 from headcount.privacy.budget import Budget
 from headcount.privacy.cells import MAX_EDGES
@@ -148,77 +141,6 @@ def _pair(part: Any, name: str, instead: str) -> tuple[Fraction | None, Fraction
     if len(read) != 2 or missing:
         raise refused(f"a range in {name}", "two numbers, or None for no end", part, instead)
     return read[0], read[1]
-
-
-_groups = optional(groups)
-_column = optional(text("of='price', or of=None for how many rows each user has"))
-_within = optional(as_float(real("0.001", 1, "within=0.10")))
-_top = optional(whole(1, 1 << 20, "top=100"))
-_public = optional(whole(1, 1 << 31, "a public whole number, or leave it out"))
-_per_user = one_of(*PER_USER)
-
-VERBS: dict[str, dict[str, Check]] = {
-    "count_users": {
-        "by": by(*COUNTED),
-        "groups": _groups,
-        "bound": optional(whole(1, 1 << 20, "bound=20, or leave it out")),
-        "within": _within,
-        "top": _top,
-        "method": one_of("auto", "threshold", "laplace", "peel", "equal", "sample"),
-        "spend": spend,
-    },
-    "count_events": {
-        "by": by(*COUNTED),
-        "groups": _groups,
-        "top": _top,
-        "within": _within,
-        "bound": optional(real(1, 1 << 31, "bound=10, or leave it out")),
-        "method": one_of("auto", "gaussian", "laplace", "equal"),
-        "debias": flag,
-        "spend": spend,
-    },
-    "distribution": {
-        "by": by(*SHARED),
-        "groups": _groups,
-        "method": one_of("auto", "clip", "coarse-fine", "dense", "sparse", "gaussian", "laplace"),
-        "users": _public,
-        "samples": _public,
-        "spend": spend,
-    },
-    "profile": {"by": by(), "spend": spend},
-    "quantiles": {
-        "of": _column,
-        "at": at,
-        "bounds": bounds,
-        "step": optional(real("1e-300", 1 << 51, "step=1, or leave it out")),
-        "per_user": _per_user,
-        "method": one_of(
-            "auto", "hierarchy", "exponential", "sample", "sample-levels", "sample-search"
-        ),
-        "spend": spend,
-    },
-    "count_ranges": {
-        "of": _column,
-        "ranges": ranges,
-        "per_user": _per_user,
-        "method": one_of("auto", "hierarchy", "sample", "sample-levels"),
-        "spend": spend,
-    },
-    "frequencies": {
-        "by": by(),
-        "groups": _groups,
-        "at_most": optional(whole(1, 1 << 30, "a public whole number, or leave it out")),
-        "buckets": optional(whole(2, 1 << 30, "buckets=100_000, or leave it out")),
-        "bound": optional(whole(1, 1 << 12, "bound=4, or leave it out")),
-        "method": one_of("auto", "central", "laplace"),
-        "spend": spend,
-    },
-}
-
-
-def checked(verb: str, **given: Any) -> dict[str, Any]:
-    """The arguments of a verb in one form; what cannot be read is refused."""
-    return checked_by(VERBS[verb], given.items())
 
 
 def _callable(value: Any, name: str) -> Callable[[str], None]:

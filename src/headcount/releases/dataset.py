@@ -3,60 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from headcount.ledger.account import Account, Opening
-from headcount.releases.arguments import checked
-from headcount.releases.owned import Owned, not_pickled
+from headcount.releases.opened import Opened
 from headcount.releases.plan import Plan
+from headcount.releases.verbs import planned
 from headcount.screens import visible
 
 if TYPE_CHECKING:
-    from headcount.ledger.ledger import Ledger
     from headcount.privacy.exact import Number
     from headcount.releases.facts import Spend
-    from headcount.tables.user_table import UserTable
 
 
-class Dataset:
+class Dataset(Opened):
     """A table of events, who its users are, and the budget that protects them.
 
     Any number of threads may plan and release from one: each release has a connection of its own.
-    Every verb reads its arguments by the table in ``releases/arguments.py`` before anything else.
+    Every verb is stated in ``releases/verbs.py``, and reads its arguments by that first.
     What one release may cost is always said: ``spend=hc.Budget(epsilon=1)``, or a share of the
     account's whole limit, ``spend="1/10"``.
     """
-
-    def __init__(
-        self, table: UserTable, ledger: Ledger, opening: Opening, where: str | None
-    ) -> None:
-        self.table = table
-        self.ledger = ledger
-        self.opening = opening
-        self.where = where
-        self._owned = Owned()
-
-    @property
-    def account_name(self) -> str:
-        """What the account is called in the ledger."""
-        return self.opening.account.name
-
-    @property
-    def account(self) -> Account:
-        """The account as the ledger has it now, or as the first release will open it."""
-        self._owned.check("Dataset")
-        return self.ledger.find_account(self.account_name) or self.opening.account
-
-    def opening_of(self, account: Account) -> Opening:
-        """What a charge opens: nothing, where the account was there when this was planned."""
-        is_new = account is self.opening.account
-        return replace(
-            self.opening, account=account, budget=self.opening.budget if is_new else None
-        )
-
-    def __reduce__(self) -> NoReturn:
-        raise not_pickled("Dataset")
 
     def count_users(
         self,
@@ -82,14 +48,13 @@ class Dataset:
                  ``"laplace"`` counts users in one group or ``bound``, also where users are
                  replaced; ``"equal"`` gives all rows the same relative error; ``"peel"``
                  measures the largest groups one by one; ``"sample"`` shows exact counts of a
-                 secret sample; ``"auto"`` is the threshold, or with ``within`` or ``top`` what a
-                 private profile of the users suggests
+                 secret sample; ``"auto"`` is the threshold, with ``top`` up to 100 it peels, and
+                 with ``within`` it is what a private profile of the users suggests
         spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.count_users import plan_count_users
-
-        said = checked(
+        return planned(
             "count_users",
+            self,
             by=by,
             groups=groups,
             bound=bound,
@@ -98,7 +63,6 @@ class Dataset:
             method=method,
             spend=spend,
         )
-        return plan_count_users(self, **said)
 
     def count_events(
         self,
@@ -126,10 +90,9 @@ class Dataset:
         debias:  undo what the bound takes from users who are alike; see how-to/count-events
         spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.count_events import plan_count_events
-
-        said = checked(
+        return planned(
             "count_events",
+            self,
             by=by,
             groups=groups,
             top=top,
@@ -139,7 +102,6 @@ class Dataset:
             debias=debias,
             spend=spend,
         )
-        return plan_count_events(self, **said)
 
     def distribution(
         self,
@@ -164,10 +126,9 @@ class Dataset:
         samples:  about how many rows a user has, where that is public; the plan then says more
         spend:    what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.distribution import plan_distribution
-
-        said = checked(
+        return planned(
             "distribution",
+            self,
             by=by,
             groups=groups,
             method=method,
@@ -175,7 +136,6 @@ class Dataset:
             samples=samples,
             spend=spend,
         )
-        return plan_distribution(self, **said)
 
     def profile(self, by: Any, *, spend: Spend | None = None) -> Plan:
         """Plan a private histogram of how many groups users are in.
@@ -183,10 +143,7 @@ class Dataset:
         by:     a column, ``truncate(...)``, ``bins(...)``, or a list of these
         spend:  what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.profile import plan_profile
-
-        said = checked("profile", by=by, spend=spend)
-        return plan_profile(self, **said)
+        return planned("profile", self, by=by, spend=spend)
 
     def quantiles(
         self,
@@ -213,10 +170,9 @@ class Dataset:
                    secret samples instead: of the cells, of each level, of each step of a search
         spend:     what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.quantiles import plan_quantiles
-
-        said = checked(
+        return planned(
             "quantiles",
+            self,
             of=of,
             at=at,
             bounds=bounds,
@@ -225,7 +181,6 @@ class Dataset:
             method=method,
             spend=spend,
         )
-        return plan_quantiles(self, **said)
 
     def count_ranges(
         self,
@@ -246,12 +201,15 @@ class Dataset:
                    ``"sample"`` and ``"sample-levels"`` show exact counts of secret samples
         spend:     what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.count_ranges import plan_count_ranges
-
-        said = checked(
-            "count_ranges", of=of, ranges=ranges, per_user=per_user, method=method, spend=spend
+        return planned(
+            "count_ranges",
+            self,
+            of=of,
+            ranges=ranges,
+            per_user=per_user,
+            method=method,
+            spend=spend,
         )
-        return plan_count_ranges(self, **said)
 
     def frequencies(
         self,
@@ -275,10 +233,9 @@ class Dataset:
                   as pan-private and shuffled counters do; ``"auto"`` is central without buckets
         spend:    what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
-        from headcount.releases.frequencies import plan_frequencies
-
-        said = checked(
+        return planned(
             "frequencies",
+            self,
             by=by,
             groups=groups,
             at_most=at_most,
@@ -287,7 +244,6 @@ class Dataset:
             method=method,
             spend=spend,
         )
-        return plan_frequencies(self, **said)
 
     def __repr__(self) -> str:
         return (

@@ -11,25 +11,24 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.accounting.tail import upper_point
-from headcount.contributions.distribution import UserShares
-from headcount.contributions.distribution_found import FoundShares
-from headcount.contributions.distribution_rows import listed_counts
+from headcount.contributions.distribution.found import FoundShares
+from headcount.contributions.distribution.rows import listed_counts
+from headcount.contributions.distribution.shares import UserShares
 from headcount.contributions.groups import Grouped, group_rows
-from headcount.contributions.store import Store
-from headcount.mechanisms.distribution import Distribution
-from headcount.mechanisms.distribution_run import Learned
-from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
-from headcount.releases.release import Release
+from headcount.mechanisms.distribution.mechanism import Distribution
+from headcount.mechanisms.distribution.stages import Learned
+from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_share_bars
+from headcount.releases.session import Answer, Session
+from headcount.results.facts import CONFIDENCE
 
 if TYPE_CHECKING:
     from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
-    from headcount.releases.dataset import Dataset
+    from headcount.releases.opened import Opened
     from headcount.releases.plan import Plan
-    from headcount.releases.stages import Progress
 
 LISTED = "summing users' shares of the listed groups"
 FOUND = "finding groups, then summing users' shares of them"
@@ -57,7 +56,7 @@ NOT_FOR = (
 
 
 def plan_distribution(
-    dataset: Dataset,
+    dataset: Opened,
     by: Any,
     *,
     groups: Sequence[Any] | None,
@@ -78,7 +77,7 @@ def plan_distribution(
         samples=samples,
     )
     shares = _Shares(dataset, account, by, grouped.given, grouped, mechanism)
-    return planned(
+    return affordable_plan(
         dataset,
         account,
         mechanism.event,
@@ -102,7 +101,7 @@ def plan_distribution(
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    dataset: Dataset
+    dataset: Opened
     account: Account
     by: Any
     groups: Groups | None
@@ -164,43 +163,36 @@ class _Shares:
             )
         return (("regime", text),)
 
-    def read_and_draw(self, key: bytes, entry: int, progress: Progress) -> Release:
-        engine = self.dataset.table.engine
-        with Store(engine) as store:
-            if self.grouped.listed is not None:
-                progress(LISTED)
-                shares = UserShares(listed_counts(self.grouped), len(self.grouped.listed), store)
-                learned = self.mechanism.draw(shares)
-                names = self._listed_names()
-            else:
-                progress(FOUND)
-                found = FoundShares(self.dataset.table, self.by, store, key=key)
-                learned = self.mechanism.draw_found(found)
-                names = with_other(found.groups)
-        return self._release(names, learned, entry)
+    def read_and_draw(self, session: Session) -> Answer:
+        if self.grouped.listed is not None:
+            session.progress(LISTED)
+            counted, n_groups = listed_counts(self.grouped), len(self.grouped.listed)
+            shares = UserShares(counted, n_groups, session.store, self.account.neighbours)
+            learned = self.mechanism.draw(shares, session.chance)
+            names = self._listed_names()
+        else:
+            session.progress(FOUND)
+            found = FoundShares(self.dataset.table, self.by, session.store, key=session.key)
+            learned = self.mechanism.draw_found(found, session.chance)
+            names = with_other(found.groups)
+        return self._answer(names, learned)
 
     def _listed_names(self) -> pa.Table:
         listed = self.grouped.listed
         assert listed is not None  # noqa: S101  asked of listed groups only
         return listed.arrow(self.grouped.names, {})
 
-    def _release(self, names: pa.Table, learned: Learned, entry: int) -> Release:
+    def _answer(self, names: pa.Table, learned: Learned) -> Answer:
         half_width = upper_point((1 - CONFIDENCE) / 2) * learned.sds
         rows = with_share_bars(names, learned.shares, learned.sds, half_width)
-        facts = facts_of(
-            self.dataset,
-            self.account,
-            self.mechanism.event,
-            verb="distribution",
+        return Answer(
+            rows,
             method=HOW[self.mechanism.method],
             bounds=BOUNDS,
             noise=f"typical sd {float(np.median(learned.sds)):.2g} of a share",
-            entry=entry,
             notes=(f"Method: {learned.why}.", MEANING + ".", self.bar + ".", *self.rules),
-            neighbours=self.account.neighbours,
             value="share",
         )
-        return Release(rows, facts)
 
 
 def with_other(found: pa.Table) -> pa.Table:

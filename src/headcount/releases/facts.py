@@ -1,43 +1,35 @@
-"""What every verb does the same way: its price, its plan, and the facts of its release."""
+"""What every verb does the same way: its price, what is asked, and its plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost, cost_in_account, limit_in
-from headcount.accounting.convert import share_of, spend_of, stated_epsilon
-from headcount.accounting.tail import upper_point
+from headcount.accounting.convert import share_of, spend_of
 from headcount.contributions.listed import said
 from headcount.errors import BudgetError, UsageError
 from headcount.ledger.ledger import refusal
 from headcount.privacy.event import to_record
-from headcount.privacy.guarantee import Guarantee
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.unit import User
 from headcount.releases.accounts import check_owner
 from headcount.releases.plan import Plan
-from headcount.releases.release import Facts
 from headcount.releases.request import Request
 from headcount.releases.run import ReadAndDraw, Work
 from headcount.tables.by import as_groups, column_of
-from headcount.version import __version__
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
     from headcount.privacy.event import Event
     from headcount.privacy.spend import Zcdp
-    from headcount.releases.dataset import Dataset
+    from headcount.releases.opened import Opened
 
     Spend = Budget | Fraction | str
     """What a person writes: a budget, or a share of the account's whole limit."""
 
-CONFIDENCE = 0.95
 FIRST_LISTED = 3
-BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
-"""Half the width of a normal interval of that confidence, in standard deviations."""
 
 
 def limit_for(account: Account, spend: Budget | Fraction, stated: Neighbours | None = None) -> Zcdp:
@@ -80,7 +72,7 @@ def parts_of(by: Any) -> list[list[str]]:
 
 
 def request_of(
-    dataset: Dataset, account: str, verb: str, by: Any, arguments: tuple[tuple[str, Any], ...] = ()
+    dataset: Opened, account: str, verb: str, by: Any, arguments: tuple[tuple[str, Any], ...] = ()
 ) -> Request:
     """What is asked of which rows, spelled from public words."""
     return Request(
@@ -98,8 +90,8 @@ def request_of(
     )
 
 
-def planned(
-    dataset: Dataset,
+def affordable_plan(
+    dataset: Opened,
     account: Account,
     event: Event,
     read_and_draw: ReadAndDraw,
@@ -121,7 +113,6 @@ def planned(
     if known is None:
         spend = check_affordable(account, event, neighbours)
         quota = dataset.ledger.quota_words(account, spend)
-    session = dataset.table.engine.session
     return Plan(
         work=Work(
             request,
@@ -129,7 +120,8 @@ def planned(
             neighbours,
             read_and_draw,
             stages,
-            session,
+            dataset.table,
+            account,
             lambda: check_owner(dataset.ledger, account.name, dataset.table.identity),
         ),
         ledger=dataset.ledger,
@@ -149,47 +141,3 @@ def _listed(groups: Sequence[Any] | None) -> tuple[tuple[str, str], ...]:
     first = ", ".join(said(group) for group in groups[:FIRST_LISTED])
     more = len(groups) - FIRST_LISTED
     return (("listed", f"{first} and {more:,} more" if more > 0 else first),)
-
-
-def facts_of(
-    dataset: Dataset,
-    account: Account,
-    event: Event,
-    *,
-    verb: str,
-    method: str,
-    bounds: str,
-    noise: str,
-    entry: int,
-    notes: tuple[str, ...],
-    neighbours: Neighbours = Neighbours.ADD_REMOVE,
-    value: str = "count",
-    stated: Mapping[str, float] | None = None,
-) -> Facts:
-    """Everything public about one release; its cost is that in the account."""
-    spend = cost_in_account(cost(event), neighbours, account.neighbours)
-    delta = account.stated_delta - account.limit.delta + spend.delta
-    guarantee = Guarantee(
-        unit=User(dataset.table.user),
-        neighbours=account.neighbours,
-        spend=spend,
-        epsilon=stated_epsilon(spend, delta),
-        delta=delta,
-        vouched=dict(dataset.table.said).get("trusted_view"),
-    )
-    return Facts(
-        verb=verb,
-        method=method,
-        guarantee=str(guarantee),
-        rho=str(spend.rho),
-        delta=str(spend.delta),
-        bounds=bounds,
-        noise=noise,
-        confidence=CONFIDENCE,
-        account=account.name,
-        entry=entry,
-        version=__version__,
-        notes=notes,
-        value=value,
-        stated=stated or {},
-    )

@@ -19,7 +19,7 @@ from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
-    from headcount.releases.release import Release
+    from headcount.results.release import Release
 
 
 Lines = tuple[tuple[str, str], ...]

@@ -13,29 +13,29 @@ from headcount.contributions.profile import CELLS, users_per_cell
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.releases.facts import CONFIDENCE, facts_of, limit_for, planned
-from headcount.releases.release import Release
+from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.rows import with_error_bars
+from headcount.releases.session import Answer, Session
+from headcount.results.facts import CONFIDENCE
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
-    from headcount.releases.dataset import Dataset
+    from headcount.releases.opened import Opened
     from headcount.releases.plan import Plan
-    from headcount.releases.stages import Progress
 
 METHOD = "noise on every cell of a histogram of groups per user"
 BOUNDS = "none is needed: a user is in one cell"
 
 
-def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | Fraction) -> Plan:
+def plan_profile(dataset: Opened, by: Any, *, spend: Budget | Fraction) -> Plan:
     """Plan a profile: cells are public, a user is in one of them, noise goes on all."""
     account = dataset.account
     rules = group_rows(dataset.table, by).rules
     sensitivity = Sensitivity.of_cell(account.neighbours)
     mechanism = Gaussian.calibrate(sensitivity, Zcdp(limit_for(account, spend).rho))
     profile = _Profile(dataset, account, by, mechanism, rules)
-    return planned(
+    return affordable_plan(
         dataset,
         account,
         mechanism.event,
@@ -57,7 +57,7 @@ def plan_profile(dataset: Dataset, by: Any, *, spend: Budget | Fraction) -> Plan
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
-    dataset: Dataset
+    dataset: Opened
     account: Account
     by: Any
     mechanism: Gaussian
@@ -71,8 +71,10 @@ class _Profile:
             f"{CONFIDENCE:.0%} of cells move by less than {half_width:.3g}"
         )
 
-    def read_and_draw(self, _key: bytes, entry: int, _progress: Progress) -> Release:
-        noisy_users = self.mechanism.draw(users_per_cell(self.dataset.table, self.by))
+    def read_and_draw(self, session: Session) -> Answer:
+        noisy_users = self.mechanism.draw(
+            users_per_cell(self.dataset.table, self.by, self.account.neighbours), session.chance
+        )
         cells = pa.table(
             {
                 "at_least": pa.array([1, *(most + 1 for most in CELLS[:-1])], pa.int64()),
@@ -81,16 +83,10 @@ class _Profile:
         )
         half_width = self.mechanism.error_bound(CONFIDENCE)
         rows = with_error_bars(cells, noisy_users, 1, self.mechanism.sd, half_width)
-        facts = facts_of(
-            self.dataset,
-            self.account,
-            self.mechanism.event,
-            verb="profile",
+        return Answer(
+            rows,
             method=METHOD,
             bounds=BOUNDS,
             noise=self.noise,
-            entry=entry,
             notes=self.rules,
-            neighbours=self.account.neighbours,
         )
-        return Release(rows, facts)

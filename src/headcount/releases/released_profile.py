@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.mechanisms.equal_error_public import Profile
+from headcount.mechanisms.equal_error.reading import Profile
 from headcount.releases.facts import request_of
-from headcount.releases.release import Release
+from headcount.results.release import Release
 
 if TYPE_CHECKING:
-    from headcount.releases.dataset import Dataset
+    from headcount.releases.opened import Opened
 
 
-def released_profile(dataset: Dataset, by: Any) -> tuple[Profile, int] | None:
+def released_profile(dataset: Opened, by: Any) -> tuple[Profile, int] | None:
     """The latest such profile and the entry that paid for it; nothing is read or charged."""
     rows = request_of(dataset, dataset.account_name, "profile", by).rows
     for entry in reversed(dataset.ledger.entries(dataset.account_name, "profile")):

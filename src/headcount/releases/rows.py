@@ -16,47 +16,41 @@ if TYPE_CHECKING:
 
     from headcount.contributions.groups import Grouped
     from headcount.contributions.tally import Tally
-    from headcount.mechanisms.gaussian import Gaussian
-    from headcount.mechanisms.gaussian_threshold import GaussianThreshold
-    from headcount.mechanisms.laplace import Laplace
-    from headcount.mechanisms.laplace_threshold import LaplaceThreshold
+    from headcount.mechanisms.chance import Chance
+    from headcount.mechanisms.protocol import CountsEvery, CountsLarge
 
 
-def found(
-    true_tally: Tally, mechanism: GaussianThreshold | LaplaceThreshold
+def draw_found(
+    true_tally: Tally, mechanism: CountsLarge, chance: Chance
 ) -> tuple[pa.Table, NDArray[np.int64]]:
     """The groups whose noisy totals pass the threshold, and those totals."""
-    kept_groups: list[pa.RecordBatch] = []
+    kept_groups: list[pa.Table] = []
     kept_totals: list[NDArray[np.int64]] = []
-    for batch in true_tally.batches(ordered=False):
-        kept, noisy_totals = mechanism.draw(_totals(batch))
-        kept_groups.append(batch.drop_columns([TOTAL]).take(pa.array(kept)))
+    for part in true_tally.parts():
+        kept, noisy_totals = mechanism.draw(part.query, chance)
+        kept_groups.append(part.names(kept))
         kept_totals.append(noisy_totals)
     return _together(true_tally, kept_groups, kept_totals)
 
 
-def all_known(
-    true_tally: Tally, mechanism: Gaussian | Laplace
+def draw_known(
+    true_tally: Tally, mechanism: CountsEvery, chance: Chance
 ) -> tuple[pa.Table, NDArray[np.int64]]:
     """Every public group with its noisy total; a group nobody is in has noise on 0."""
-    groups: list[pa.RecordBatch] = []
+    groups: list[pa.Table] = []
     totals: list[NDArray[np.int64]] = []
-    for batch in true_tally.batches(ordered=False):
-        groups.append(batch.drop_columns([TOTAL]))
-        totals.append(mechanism.draw(_totals(batch)))
+    for part in true_tally.parts():
+        groups.append(part.every_name())
+        totals.append(mechanism.draw(part.query, chance))
     return _together(true_tally, groups, totals)
 
 
-def _totals(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    return np.asarray(batch.column(TOTAL), np.int64)
-
-
 def _together(
-    true_tally: Tally, groups: list[pa.RecordBatch], totals: list[NDArray[np.int64]]
+    true_tally: Tally, groups: list[pa.Table], totals: list[NDArray[np.int64]]
 ) -> tuple[pa.Table, NDArray[np.int64]]:
     schema = pa.schema([field for field in true_tally.schema if field.name != TOTAL])
     empty = np.zeros(0, np.int64)
-    return pa.Table.from_batches(groups, schema), np.concatenate([empty, *totals])
+    return pa.concat_tables([schema.empty_table(), *groups]), np.concatenate([empty, *totals])
 
 
 def with_error_bars(

@@ -11,20 +11,31 @@ import logging
 import secrets
 import uuid
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headcount.accounting.compose import cost, cost_in_account
+from headcount.accounting.convert import stated_epsilon
+from headcount.contributions.store import Store
 from headcount.errors import EngineError, LedgerError
-from headcount.releases.release import Release
+from headcount.mechanisms.chance import Drawn
+from headcount.privacy.guarantee import Guarantee
+from headcount.privacy.unit import User
 from headcount.releases.request import Request
+from headcount.releases.session import Answer, Session
 from headcount.releases.stages import Progress, Stages
+from headcount.results.facts import CONFIDENCE, Facts
+from headcount.results.release import Release
+from headcount.stops import heeding_stops, raise_if_stopped, without_history
+from headcount.version import __version__
 
 if TYPE_CHECKING:
-    from headcount.ledger.account import Charge, Opening
+    from headcount.ledger.account import Account, Charge, Opening
     from headcount.ledger.ledger import Ledger
+    from headcount.mechanisms.chance import Chance
     from headcount.privacy.event import Event
     from headcount.privacy.neighbours import Neighbours
+    from headcount.tables.user_table import UserTable
 
 log = logging.getLogger("headcount")
 
@@ -33,16 +44,21 @@ NEW_LEDGER = (
     "another ledger or another machine has it, is not known here: if there is such a ledger, use "
     "that one."
 )
-ReadAndDraw = Callable[[bytes, int, Progress], Release]
+ReadAndDraw = Callable[[Session], Answer]
+SYSTEM_CHANCE = Drawn()
 CHARGING, READING, STORED = "charging the ledger", "reading the table", "the result is stored"
+
+
+def new_secret() -> bytes:
+    """A key that nobody knows."""
+    return secrets.token_bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a verb hands to the door: the price, and a function that reads and draws.
 
-    ``read_and_draw`` takes a fresh secret key, the number of the ledger entry, and where to say
-    which stage it is in. ``stages`` is all that it may say.
+    ``read_and_draw`` takes what the door hands out. ``stages`` is all that it may say.
     """
 
     request: Request
@@ -50,10 +66,45 @@ class Work:
     neighbours: Neighbours
     read_and_draw: ReadAndDraw
     stages: tuple[str, ...]
-    session: Callable[[], AbstractContextManager[None]]
-    """A connection for this release alone; what it leaves on disk ends with it."""
+    table: UserTable
+    """Its engine gives this release a connection of its own, and what that leaves ends with it."""
+    account: Account
+    """The account that pays, as it was when this was planned."""
     check: Callable[[], None]
     """Refuses a source that is another account's by now: links move, and others open accounts."""
+
+    def released(self, answer: Answer, entry: int) -> Release:
+        """The rows with everything public about them; the cost is that in the account."""
+        account = self.account
+        spend = cost_in_account(cost(self.event), self.neighbours, account.neighbours)
+        delta = account.stated_delta - account.limit.delta + spend.delta
+        guarantee = Guarantee(
+            unit=User(self.table.user),
+            neighbours=account.neighbours,
+            spend=spend,
+            epsilon=stated_epsilon(spend, delta),
+            delta=delta,
+            vouched=dict(self.table.said).get("trusted_view"),
+        )
+        facts = Facts(
+            verb=self.request.verb,
+            method=answer.method,
+            guarantee=str(guarantee),
+            rho=str(spend.rho),
+            delta=str(spend.delta),
+            bounds=answer.bounds,
+            noise=answer.noise,
+            confidence=CONFIDENCE,
+            account=account.name,
+            entry=entry,
+            version=__version__,
+            notes=answer.notes,
+            value=answer.value,
+            stated=answer.stated,
+        )
+        release = Release(answer.rows, facts)
+        release.withheld = answer.withheld
+        return release
 
 
 def run(
@@ -64,8 +115,14 @@ def run(
     key: str | None,
     fresh: bool,
     progress: Progress,
+    chance: Chance = SYSTEM_CHANCE,
+    new_key: Callable[[], bytes] = new_secret,
 ) -> Release:
-    """Perform one release, or show again what the same question was answered with before."""
+    """Perform one release, or show again what the same question was answered with before.
+
+    What is dangerous comes from here alone: ``chance`` and ``new_key`` are the system's, and an
+    auditor's for the release that it makes.
+    """
     question = work.request.hash
     known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
     if known is not None:
@@ -74,7 +131,8 @@ def run(
             return _again(known, key)
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
-    with work.session():
+    engine = work.table.engine
+    with heeding_stops(), engine.session(), Store(engine) as store:
         work.check()
         stages(CHARGING)
         charge = ledger.charge(
@@ -91,16 +149,21 @@ def run(
         _refuse_unpaid(work, charge)
         if charge.result is not None:
             return _again(charge, key)
-        if key not in (None, charge.key):
-            log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
-        log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
-        if charge.is_new and opening.budget is not None and len(ledger.accounts()) == 1:
-            log.warning(NEW_LEDGER, opening.account.name, ledger.address)
+        _log(charge, key, ledger, opening)
         stages(READING)
-        payload = _withholding_engine_errors(work, charge.sequence, stages)
+        session = Session(chance, new_key(), store, stages)
+        payload = _withholding_engine_errors(work, session, stages, charge.sequence)
     stored = ledger.store_result(charge.sequence, payload)
     stages(STORED)
     return Release.from_bytes(stored, key=charge.key)
+
+
+def _log(charge: Charge, key: str | None, ledger: Ledger, opening: Opening) -> None:
+    if key not in (None, charge.key):
+        log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
+    log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
+    if charge.is_new and opening.budget is not None and len(ledger.accounts()) == 1:
+        log.warning(NEW_LEDGER, opening.account.name, ledger.address)
 
 
 def _refuse_unpaid(work: Work, charge: Charge) -> None:
@@ -130,18 +193,27 @@ def _not_used(charge: Charge, key: str | None) -> str:
     )
 
 
-def _withholding_engine_errors(work: Work, sequence: int, stages: Stages) -> bytes:
+def _withholding_engine_errors(work: Work, session: Session, stages: Stages, entry: int) -> bytes:
     # After the first read an exception may quote private rows, in its text or in its cause.
     # Raising outside the handler leaves no link to it.
-    payload = None
+    payload = stopped = None
     try:
-        drawn = work.read_and_draw(secrets.token_bytes(32), sequence, stages).to_bytes()
+        drawn = work.released(work.read_and_draw(session), entry).to_bytes()
+        # What was read is what was charged for, or else nobody sees it.
+        work.check()
         # Said here, so that a caller who stops the release at a stage finds it in the same state
         # and with the same error, whether or not the draw came by that stage.
         stages.until(STORED)
         payload = drawn
     except Exception:
-        log.warning("entry %d: the engine failed; what it reported is withheld", sequence)
+        payload = None
+    except BaseException as error:
+        stopped = error
+    if stopped is not None:
+        # Where it was raised would say which way the release took inside.
+        raise without_history(stopped)
+    raise_if_stopped()
     if payload is None:
+        log.warning("entry %d: the engine failed; what it reported is withheld", entry)
         raise EngineError
     return payload

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headcount.stops import raise_if_stopped
+
 Progress = Callable[[str], None]
 
 
@@ -26,9 +28,13 @@ class Stages:
         if name not in self._names:
             raise ValueError(f"{name!r} is not among the stages of the plan")
         while name in self._left:
-            self._progress(self._left.pop(0))
+            self._say(self._left.pop(0))
 
     def until(self, last: str) -> None:
         """Say whatever comes before a stage and has not been said yet."""
         while self._left and self._left[0] != last:
-            self._progress(self._left.pop(0))
+            self._say(self._left.pop(0))
+
+    def _say(self, name: str) -> None:
+        raise_if_stopped()
+        self._progress(name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headcount.errors import UsageError
 from headcount.ledger.journal import CHARGE
 from headcount.privacy.argument import NOTHING
-from headcount.releases.release import Release
+from headcount.results.release import Release
 from headcount.screens import quoted
 
 if TYPE_CHECKING:

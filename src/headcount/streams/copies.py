@@ -15,7 +15,7 @@ from headcount.streams.places import Place
 def put_copy(place: Place, target: Path) -> None:
     """Write a copy, and go on over fresh noise; all that can be refused is refused before."""
     with _held(place, target):
-        # [P3] An output stays as it was drawn: nothing is counted after it.
+        # [PP3] An output stays as it was drawn: nothing is counted after it.
         goes_on = nullcontext() if place.terms.is_finished else place.fresh_after()
         with goes_on:
             os.close(put(target, place.terms.as_copy(), place.counters))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from headcount.errors import OutputError
-from headcount.releases.output import reason
+from headcount.results.output import reason
 from headcount.screens import quoted
 from headcount.streams.file import MAGIC, Counters, opened, refused, write_content
 from headcount.streams.terms import Terms

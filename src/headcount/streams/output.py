@@ -15,8 +15,9 @@ import pyarrow as pa
 from headcount.accounting.compose import cost
 from headcount.errors import UsageError
 from headcount.privacy.neighbours import Neighbours
-from headcount.releases.frequency_release import FrequencyRelease, rows_of, stated_numbers
-from headcount.releases.release import Facts, Release
+from headcount.results.facts import Facts
+from headcount.results.frequencies import FrequencyRelease, rows_of, stated_numbers
+from headcount.results.release import Release
 from headcount.streams import promise
 from headcount.streams.arguments import checked
 from headcount.streams.file import Counters, chunks

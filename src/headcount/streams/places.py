@@ -1,6 +1,6 @@
 """Where the counters of a stream live: in memory, and in a file that is written now and then.
 
-An event changes the memory and nothing else [P5]. A file that changed with every event would tell
+An event changes the memory and nothing else [PP5]. A file that changed with every event would tell
 by its times when the last one came, whatever noise is in it. So memory and file are two states of
 different ages, and the memory has a draw of noise of its own from the moment the file is there:
 ``fresh_after`` is the one way to let a state be seen and to go on.
@@ -11,43 +11,49 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from headcount.errors import OutputError
+from headcount.mechanisms.chance import Chance
+from headcount.mechanisms.pan_private import one_event
+from headcount.privacy.query import Query
 from headcount.screens import quoted
 from headcount.streams.drafts import is_at, locked, put, remove_leftover
 from headcount.streams.file import CHUNK, Counters, read_state, refused
 from headcount.streams.terms import Terms
 
 
-def drawn(terms: Terms, counters: Counters) -> Counters:
+def drawn(terms: Terms, counters: Counters, chance: Chance) -> Counters:
     """The counters with one more draw on each, in memory of their own."""
     noisy = np.empty(len(counters), np.int64)
-    mechanism = terms.mechanism
+    mechanism, one = terms.mechanism, one_event(terms.neighbours)
     for begin in range(0, len(counters), CHUNK):
-        noisy[begin : begin + CHUNK] = mechanism.draw(counters[begin : begin + CHUNK])
+        part = partial(counters.__getitem__, slice(begin, begin + CHUNK))
+        noisy[begin : begin + CHUNK] = mechanism.draw(Query(one, part), chance)
     return noisy
 
 
 class Place:
     """Counters of a process that loses them when it ends."""
 
-    def __init__(self, terms: Terms, counters: Counters | None = None) -> None:
+    def __init__(self, terms: Terms, chance: Chance, counters: Counters | None = None) -> None:
         self.terms = terms
+        self.chance = chance
         self.counters = np.zeros(terms.n_counters, np.int64) if counters is None else counters
         self.is_ahead = False
         """Whether the memory has a draw that no file has: a matter of calls, not of events."""
 
     def draw(self) -> None:
         """Add a draw to every counter."""
-        self.take(self.terms.drawn(), drawn(self.terms, self.counters))
+        self.take(self.terms.drawn(), drawn(self.terms, self.counters, self.chance))
 
     @contextmanager
     def fresh_after(self) -> Iterator[None]:
         """Let the state be seen within; whatever becomes of that, go on over fresh noise."""
-        noisy = drawn(self.terms, self.counters)
+        noisy = drawn(self.terms, self.counters, self.chance)
         try:
             yield
         finally:
@@ -76,21 +82,23 @@ class Place:
 class Kept(Place):
     """Counters with a file, which belongs to one process at a time."""
 
-    def __init__(self, path: Path, descriptor: int, terms: Terms, counters: Counters) -> None:
-        super().__init__(terms, counters)
+    def __init__(
+        self, path: Path, descriptor: int, terms: Terms, chance: Chance, counters: Counters
+    ) -> None:
+        super().__init__(terms, chance, counters)
         self.path = path
         self._descriptor = descriptor
 
     @classmethod
-    def create(cls, path: Path, terms: Terms) -> Kept:
+    def create(cls, path: Path, terms: Terms, chance: Chance) -> Kept:
         """Make a new file, without events and without noise; one that is there stays."""
         if os.path.lexists(path):
             raise refused(path, "it is there already")
         counters = np.zeros(terms.n_counters, np.int64)
-        return cls(path, put(path, terms, counters, is_new=True), terms, counters)
+        return cls(path, put(path, terms, counters, is_new=True), terms, chance, counters)
 
     @classmethod
-    def open(cls, path: Path) -> Kept:
+    def open(cls, path: Path, chance: Chance) -> Kept:
         """Take a file for this process; it stays as it is until it is written again."""
         real = path.resolve()
         descriptor = locked(real)
@@ -101,7 +109,7 @@ class Kept(Place):
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(real, descriptor, terms.as_state(), counters)
+        return cls(real, descriptor, terms.as_state(), chance, counters)
 
     def save(self, terms: Terms | None = None) -> None:
         """Put a new file in place of the one before, and keep its lock."""

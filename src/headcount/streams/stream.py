@@ -1,9 +1,10 @@
 """A stream: counters that hold noise before the first event, and may be seized at any moment.
 
-Every call that may let a state be seen draws noise, always and at once: making and opening a stream
-[P1], its output [P2], ``snapshot``, ``flush`` and ``reseal`` [P3], ``merge`` [P4]. An event draws
-nothing, and changes the counters in memory and nothing else [P5]. So the number of draws, the
-files, their length and their times follow from these calls, and say nothing about events.
+Every call that may let a state be seen draws noise, always and at once: making and opening a
+stream [PP1], its output [PP2], ``snapshot``, ``flush`` and ``reseal`` [PP3], ``merge`` [PP4]. An
+event draws nothing, and changes the counters in memory and nothing else [PP5]. So the number of
+draws, the files, their length and their times follow from these calls, and say nothing about
+events.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from headcount.errors import OutputError, UsageError
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.privacy.exact import Number
-from headcount.releases.output import check_output
+from headcount.results.output import check_output
 from headcount.screens import quoted
 from headcount.streams import promise
 from headcount.streams.arguments import checked
@@ -51,6 +53,9 @@ class Stream:
     >>> len(stream.finish())
     2
     """
+
+    _chance: ClassVar[Chance] = Drawn()
+    """The system's; an auditor counts with a class of its own."""
 
     def __init__(
         self,
@@ -87,13 +92,13 @@ class Stream:
             )
         if not stream.terms.is_finished:
             stream._is_at_rest = False
-            stream._place.draw()  # [P1] the file may have been seen
+            stream._place.draw()  # [PP1] the file may have been seen
         return stream
 
     @classmethod
     def at_rest(cls, path: str | Path) -> Stream:
         """A file to copy, merge, reseal or finish, without counting: that needs no draw yet."""
-        place = Kept.open(checked("load", path=path)["path"])
+        place = Kept.open(checked("load", path=path)["path"], cls._chance)
         stream = cls.__new__(cls)
         try:
             stream._use(place)
@@ -104,8 +109,13 @@ class Stream:
         return stream
 
     def _begin(self, terms: Terms, path: str | Path | None) -> None:
-        self._use(Place(terms) if path is None else new_file(terms, path))
-        self._place.draw()  # [P1] before the first event, on every counter
+        self._use(self._new_place(terms, path))
+        self._place.draw()  # [PP1] before the first event, on every counter
+
+    def _new_place(self, terms: Terms, path: str | Path | None) -> Place:
+        if path is None:
+            return Place(terms, self._chance)
+        return new_file(terms, path, self._chance)
 
     def _use(self, place: Place) -> None:
         self._place = place
@@ -151,7 +161,7 @@ class Stream:
             at = found_at(hashes, self._known)
         with self._turn:
             self._must_count()
-            counters = self._place.counters  # [P5] nothing else is changed by an event
+            counters = self._place.counters  # [PP5] nothing else is changed by an event
             if len(counters) <= 2 * len(at):
                 counters += np.bincount(at, minlength=len(counters))
             else:
@@ -178,7 +188,7 @@ class Stream:
         """Add fresh noise to every counter: after an intrusion that you know of."""
         with self._turn:
             self._must_not_be_finished()
-            self._place.draw()  # [P3]
+            self._place.draw()  # [PP3]
 
     def merge(self, *others: Stream | str | Path) -> None:
         """Add other streams of the same terms to this one; they are closed, and so are their files.
@@ -189,7 +199,7 @@ class Stream:
         self._must_not_be_finished()
         with ExitStack() as opened:
             parts = [
-                one if isinstance(one, Stream) else opened.enter_context(Stream.at_rest(one))
+                one if isinstance(one, Stream) else opened.enter_context(type(self).at_rest(one))
                 for one in others
             ]
             for stream in sorted({self, *parts}, key=id):
@@ -201,7 +211,7 @@ class Stream:
             for part in parts:
                 sums += part._place.counters
             self._place.take(terms, sums)
-            with self._place.fresh_after():  # [P4]
+            with self._place.fresh_after():  # [PP4]
                 self._place.save()
             for part in parts:
                 try:
@@ -225,10 +235,15 @@ class Stream:
         fresh_noise = checked("finish", fresh_noise=fresh_noise)["fresh_noise"]
         with self._turn:
             self._must_not_be_finished()
+            if self.terms.is_merged:
+                raise UsageError(
+                    "This stream was merged into another stream, and its events are in the one "
+                    "output of that: finish that one. Nothing was changed."
+                )
             after = self.terms.drawn() if fresh_noise else self.terms
             check_options(after, **options)
             if fresh_noise:
-                self._place.draw()  # [P2]
+                self._place.draw()  # [PP2]
             self._place.save(self.terms.finished(fresh_noise))
         return self.output(**options)
 
@@ -255,7 +270,7 @@ class Stream:
         with self._turn:
             self._must_not_be_finished()
             if isinstance(self._place, Kept):
-                with self._place.fresh_after():  # [P3]
+                with self._place.fresh_after():  # [PP3]
                     self._place.save()
 
     def close(self) -> None:
@@ -300,11 +315,11 @@ class Stream:
             raise UsageError("This file was opened at rest. Count with Stream.load(path).")
 
 
-def new_file(terms: Terms, path: str | Path) -> Kept:
+def new_file(terms: Terms, path: str | Path, chance: Chance) -> Kept:
     """A file for a new stream: no events, and no noise until somebody opens it to count."""
     where = checked("Stream", path=path)["path"]
     known_hashes(terms.hash_seed, terms.groups)
-    return Kept.create(check_output(where, ()), terms)
+    return Kept.create(check_output(where, ()), terms, chance)
 
 
 def _close(place: Place, process: int) -> None:

@@ -2,7 +2,7 @@
 
 A reader that knows quotes lets one open quote swallow the lines after it. Behind this filter every
 line stands for itself: what is taken out is decided by looking at one line, and what is left has
-its quotes in pairs, where the dialect allows them.
+its quotes in pairs, where the dialect allows them [R1].
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
+from headcount.stops import raise_if_stopped
 from headcount.tables.duckdb_identity import identity_of
 from headcount.tables.duckdb_schema import collated, cursor_of
 from headcount.tables.duckdb_views import DuckDBRelations
@@ -154,13 +155,17 @@ class DuckDBEngine:
 
     def _run(self, expr: Any, before: str = "") -> Any:
         query, here = before + self.compiled(expr), self._here()
+        raise_if_stopped()
+        files = None if here.is_mended else self._files
         try:
             return execute(here.connection, query)
         except Exception:
-            if self._files is None or here.is_mended:
+            if files is None:
                 raise
-            self._files.mend(here.connection)
-            here.is_mended = True
+        # Outside the handler: whatever stops the rest is not linked to an error that quotes rows.
+        raise_if_stopped()
+        files.mend(here.connection)
+        here.is_mended = True
         return execute(here.connection, query)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -40,6 +40,11 @@ class FilePart:
         return f"{INODE}{found.st_dev}:{found.st_ino}{self.part}:"
 
     @property
+    def has_moved(self) -> bool:
+        """Whether a link stands in its way that was not there before."""
+        return os.path.realpath(self.path) != self.path
+
+    @property
     def record(self) -> str | None:
         """What is kept, so that the file is known again under another path."""
         inode = self.inode
@@ -62,12 +67,14 @@ class FilePart:
 
 
 def _mark(path: str) -> str:
-    """A hash of when the file was written and how long it is, which would tell of its rows."""
+    """A hash of when the file was written. Not of its size: that tells of its rows, and whoever
+    guesses it would find it in a hash.
+    """
     try:
-        found = os.stat(path)
+        written = os.stat(path).st_mtime_ns
     except OSError:
         return ""
-    return hashlib.sha256(f"{found.st_mtime_ns} {found.st_size}".encode()).hexdigest()[:16]
+    return hashlib.sha256(str(written).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     FLOAT = "floating-point number"
     DECIMAL = "decimal"
     UUID = "uuid"
+    # Never a user [R2].
     FOLDED_TEXT = "text under a collation that treats different texts as equal"
     OTHER = "other"
 

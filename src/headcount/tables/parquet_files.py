@@ -3,7 +3,7 @@
 A reader that meets one text that is not UTF-8, one time beyond its range or one broken page stops
 for everybody. Then, and only then, the columns of a file that cannot be read to their end are read
 anew into a table beside it, with such values missing. All else is read from the files as before, so
-that the values of others are the same.
+that the values of others are the same [R1].
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rules that make one table mean the same on every engine.
 
 Each rule is one function, holds for every row alike and cannot fail on any value: what a row
-holds can change a tally, never stop it. The sentences are what a plan prints.
+holds can change a tally, never stop it [R1]. The sentences are what a plan prints.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ metadata; never in a cell.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -157,6 +158,33 @@ def _from_frame(frame: Any, package: str, options: Options) -> Source:
     return Source(engine, known, f"a {package} table", (*others, *more), identity=identity)
 
 
+def _on_duckdb(connection: Any, table: Any) -> Engine:
+    from headcount.tables.duckdb import DuckDBEngine
+    from headcount.tables.duckdb_schema import seen_by_cursors
+
+    return DuckDBEngine(connection, alone=not seen_by_cursors(connection, table))
+
+
+def _on_postgres(connection: Any, _: Any) -> Engine:
+    from headcount.tables.postgres import PostgresEngine
+
+    return PostgresEngine(connection)
+
+
+def _on_spark(connection: Any, _: Any) -> Engine:
+    from headcount.tables.spark import SparkEngine
+
+    return SparkEngine(connection)
+
+
+ENGINES: dict[str, Callable[[Any, Any], Engine]] = {
+    "duckdb": _on_duckdb,
+    "postgres": _on_postgres,
+    "pyspark": _on_spark,
+}
+"""By what Ibis calls them: the engine of a connection that holds a table."""
+
+
 def _from_ibis(table: Any) -> Source:
     if not hasattr(table, "schema"):
         raise UsageError(f"An Ibis value is not a table; give a table expression. {NOTHING}")
@@ -164,24 +192,11 @@ def _from_ibis(table: Any) -> Source:
         connection = table.get_backend()
     except Exception:
         raise UsageError(f"The Ibis table is not bound to one connection. {NOTHING}") from None
-    engine: Any
-    if connection.name == "duckdb":
-        from headcount.tables.duckdb import DuckDBEngine
-        from headcount.tables.duckdb_schema import seen_by_cursors
-
-        engine = DuckDBEngine(connection, alone=not seen_by_cursors(connection, table))
-    elif connection.name == "postgres":
-        from headcount.tables.postgres import PostgresEngine
-
-        engine = PostgresEngine(connection)
-    elif connection.name == "pyspark":
-        from headcount.tables.spark import SparkEngine
-
-        engine = SparkEngine(connection)
-    else:
+    if connection.name not in ENGINES:
         raise UsageError(
-            f"headcount runs on DuckDB, PostgreSQL and Spark, not on {connection.name}. {NOTHING}"
+            f"headcount runs on {', '.join(ENGINES)}, not on {connection.name}. {NOTHING}"
         )
+    engine = ENGINES[connection.name](connection, table)
     sound = _with_sound_memory(table)
     return Source(engine, sound, "an Ibis table", is_view=True, identity=engine.identity(sound))
 

@@ -13,10 +13,12 @@ from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import range_epsilon, rho
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms import binomial_selection as module
-from headcount.mechanisms.binomial_selection import BinomialSelection
+from headcount.mechanisms.binomial_selection import mechanism as module
+from headcount.mechanisms.binomial_selection.mechanism import BinomialSelection
+from headcount.mechanisms.chance import Drawn
 from headcount.privacy.neighbours import Neighbours
-from headcount.trials.seam import swapped
+from headcount.trials import seam
+from headcount.trials.given import given
 from headcount.trials.selection import stated_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -48,15 +50,9 @@ def untouched_pair() -> Pair:
 
 def reached(choice: BinomialSelection, true_users: Integers) -> tuple[list[int], Fraction]:
     """The scores and the rate of one group's selection."""
-    calls: list[tuple[list[int], Fraction]] = []
-
-    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
-        calls.append((scores.tolist(), rate))
-        return 0
-
-    with swapped(module, "select", select):
-        choice.draw(true_users[None, :])
-    return calls[0]
+    return seam.reached(
+        lambda chance: choice.draw(given(choice.sensitivity, true_users[None, :]), chance)
+    )
 
 
 def made(epsilon: Fraction, kind: type[BinomialSelection]) -> BinomialSelection:
@@ -97,7 +93,7 @@ def _sampled(choice: BinomialSelection, pair: Pair, epsilon: float) -> Finding:
     sides = []
     for users in pair[:2]:
         rows = np.tile(users, (N_OUTPUTS, 1))
-        shares, _ = choice.draw(rows)
+        shares, _ = choice.draw(given(choice.sensitivity, rows), Drawn())
         sides.append(np.rint(shares * 1e6).astype(np.int64)[:, None])
     return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=f"epsilon {epsilon}, outputs")
 

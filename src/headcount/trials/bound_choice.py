@@ -16,7 +16,11 @@ from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import bound_choice as module
 from headcount.mechanisms.bound_choice import BoundChoice
-from headcount.trials.seam import swapped
+from headcount.mechanisms.chance import Drawn
+from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.trials import seam
+from headcount.trials.given import given
 from headcount.trials.selection import chosen_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -32,17 +36,17 @@ N_OUTPUTS = 600
 Integers = npt.NDArray[np.int64]
 
 
+def asked(true_losses: Sequence[int]) -> list[Query[int]]:
+    """The losses as questions, each with how far a user moves it."""
+    return [
+        given(Sensitivity.of_sum(distance), loss)
+        for distance, loss in zip(SENSITIVITIES, true_losses, strict=True)
+    ]
+
+
 def reached(choice: BoundChoice, true_losses: Sequence[int]) -> tuple[list[int], Fraction]:
     """The scores and the rate at which the selection is made."""
-    calls: list[tuple[list[int], Fraction]] = []
-
-    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
-        calls.append((scores.tolist(), rate))
-        return 0
-
-    with swapped(module, "select", select):
-        choice.draw(true_losses, SENSITIVITIES)
-    return calls[0]
+    return seam.reached(lambda chance: choice.draw(asked(true_losses), chance))
 
 
 def moved(user: Sequence[int]) -> list[int]:
@@ -92,7 +96,7 @@ def _examined(
 def _sampled(choice: BoundChoice, epsilon: float) -> Finding:
     """Outputs alone, for a user who speaks for the largest candidate."""
     sides = [
-        np.array([[choice.draw(losses, SENSITIVITIES)] for _ in range(N_OUTPUTS)], np.int64)
+        np.array([[choice.draw(asked(losses), Drawn())] for _ in range(N_OUTPUTS)], np.int64)
         for losses in (moved((1, 1, 1, -1)), WITHOUT_USER)
     ]
     return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=f"epsilon {epsilon}, outputs")

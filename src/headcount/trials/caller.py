@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 
 import headcount as hc
 from headcount.ledger.ledger import Ledger
+from headcount.mechanisms.chance import Chance
 from headcount.releases.plan import Plan
-from headcount.releases.release import Release
+from headcount.results.release import Release
+from headcount.trials.door import ACCOUNT, released
 from headcount.trials.tables import GROUP, USER
-
-ACCOUNT = "audit"
 
 
 @dataclass
@@ -69,9 +69,18 @@ def overheard(seen: Seen) -> Iterator[None]:
 
 
 def release(
-    source: Any, *, epsilon: float, delta: float, bound: int, groups: list[Any] | None = None
+    source: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    bound: int,
+    groups: list[Any] | None = None,
+    chance: Chance | None = None,
 ) -> Seen:
-    """Open, plan and release as in the README; an error is kept, not raised."""
+    """Open, plan and release as in the README; an error is kept, not raised.
+
+    chance:  where noise comes from, if not from the system
+    """
     seen = Seen()
     with tempfile.TemporaryDirectory() as folder, overheard(seen):
         try:
@@ -84,7 +93,7 @@ def release(
             )
             seen.plan = data.count_users(GROUP, groups=groups, bound=bound, spend="1")
             seen.texts["plan"] = str(seen.plan)
-            seen.release = seen.plan.release()
+            seen.release = seen.plan.release() if chance is None else released(seen.plan, chance)
         except Exception as error:
             seen.texts["error"] = told(error)
         if seen.release is not None:

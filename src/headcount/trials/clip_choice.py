@@ -15,9 +15,12 @@ from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import clip_choice as module
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.clip_choice import ClipChoice
 from headcount.privacy.length import Length, Norm
-from headcount.trials.seam import swapped
+from headcount.privacy.query import Query
+from headcount.trials.given import given
+from headcount.trials.seam import reached, swapped
 from headcount.trials.selection import chosen_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -50,15 +53,10 @@ def _with(user: User | None) -> Integers:
 
 def law_of(choice: ClipChoice, true_weights: Integers) -> Law:
     """The law of the choice, by walking all of its coins."""
-    reached: list[tuple[list[int], Fraction]] = []
-
-    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
-        reached.append((scores.tolist(), rate))
-        return 0
-
-    with swapped(module, "select", select), swapped(module, "candidates", lambda _norm: LENGTHS):
-        choice.draw(true_weights)
-    return chosen_law(*reached[0])
+    with swapped(module, "candidates", lambda _norm: LENGTHS):
+        return chosen_law(
+            *reached(lambda chance: choice.draw(given(choice.sensitivity, true_weights), chance))
+        )
 
 
 def _findings(left: Law, right: Law, epsilon: Fraction, subject: str) -> list[Finding]:
@@ -79,7 +77,10 @@ def _sampled(choice: ClipChoice, epsilon: float) -> Finding:
     with swapped(module, "candidates", lambda _norm: LENGTHS):
         for user in ((0, CAP), (3, CAP)):
             true_weights = _with(user)
-            drawn = [[choice.draw(true_weights)] for _ in range(N_OUTPUTS)]
+            drawn = [
+                [choice.draw(given(choice.sensitivity, true_weights), Drawn())]
+                for _ in range(N_OUTPUTS)
+            ]
             sides.append(np.array(drawn, np.int64))
     return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=f"epsilon {epsilon}, outputs")
 
@@ -115,10 +116,11 @@ class NoiseFromData(ClipChoice):
 
     __slots__ = ()
 
-    def draw(self, true_weights: Integers, entropy: object = None) -> int:
+    def draw(self, query: Query[Integers], chance: Chance) -> int:
         """A share of all weights in place of a public number, and the weights in its units."""
+        true_weights = query.ask()
         of_data = ClipChoice(self.norm, self.epsilon, self.cap, int(true_weights[0]) // 2)
-        return of_data.draw(4 * true_weights)
+        return of_data.draw(given(of_data.sensitivity, 4 * true_weights), chance)
 
 
 def _sparsity_assumed(effort: Effort) -> Sequence[Finding]:
@@ -131,15 +133,11 @@ def _grid_from_data(_effort: Effort) -> Sequence[Finding]:
     choice = as_shipped(Fraction(1))
     longer = law_of(choice, _with((3, CAP)))
     with swapped(module, "candidates", lambda _norm: LENGTHS[:2]):
-        scores: list[tuple[list[int], Fraction]] = []
-
-        def select(reached: Integers, rate: Fraction, _entropy: object) -> int:
-            scores.append((reached.tolist(), rate))
-            return 0
-
-        with swapped(module, "select", select):
-            choice.draw(weights(OTHERS[:-1])[:3])
-    return _findings(longer, chosen_law(*scores[0]), Fraction(1), "a grid that ends with the data")
+        few = weights(OTHERS[:-1])[:3]
+        shorter = chosen_law(
+            *reached(lambda chance: choice.draw(given(choice.sensitivity, few), chance))
+        )
+    return _findings(longer, shorter, Fraction(1), "a grid that ends with the data")
 
 
 TRIAL = Trial(

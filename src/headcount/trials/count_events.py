@@ -6,33 +6,28 @@ what reached each stage is then held against what the event says was paid for.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-import headcount as hc
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Declared, Recording, compare
 from headcount.audit.neighbours import MARK, Group, Pair, Rows, pairs
 from headcount.audit.verdict import Finding
 from headcount.contributions import events as queries
-from headcount.ledger.ledger import Ledger
-from headcount.mechanisms import clip_choice, laplace
+from headcount.contributions.tally import Tally
+from headcount.mechanisms import clip_choice
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import Composed, GaussianNoise, LaplaceNoise, Selection
 from headcount.privacy.length import Length, Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
-from headcount.releases import count_events_known as known
+from headcount.releases.count_events import known
 from headcount.releases.plan import Plan
-from headcount.releases.release import Release
+from headcount.trials.door import opened, released, shown_in
 from headcount.trials.gaussian import public_groups
-from headcount.trials.seam import Recorder, recorded, settings_of, swapped
-from headcount.trials.tables import GROUP, USER, arrow_table
+from headcount.trials.seam import Recorder, calls_of, choice_settings, settings_of, swapped
+from headcount.trials.tables import GROUP, arrow_table
 from headcount.trials.trial import Case, Effort, Trial
 
 CHOSEN = 15
@@ -50,57 +45,17 @@ def replaced(pair: Pair) -> Pair:
     return Pair(f"{pair.name}, replaced", (*pair.base, *other), (*pair.base, *pair.added))
 
 
-@contextmanager
-def _recorded(chosen: int) -> Iterator[Recorder]:
-    with recorded() as recorder, ExitStack() as stack:
-
-        def select(scores: npt.NDArray[np.int64], rate: object, entropy: object) -> int:
-            recorder.select(scores, rate, entropy)
-            return chosen
-
-        stack.enter_context(swapped(laplace, "noisy", recorder.noisy))
-        stack.enter_context(swapped(clip_choice, "select", select))
-        yield recorder
-
-
-def released(
-    rows: Rows, groups: list[Group], method: str, neighbours: Neighbours
-) -> tuple[Plan, Release]:
-    """A release as a user makes it."""
-    with tempfile.TemporaryDirectory() as folder:
-        data = hc.open(
-            arrow_table(rows),
-            user=USER,
-            account="audit",
-            budget=hc.Budget(epsilon=1, delta=1e-2),
-            ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
-            neighbours=str(neighbours),
-        )
-        plan = data.count_events(GROUP, groups=groups, method=method, spend="1")
-        return plan, plan.release()
-
-
 def recording(
     rows: Rows, groups: list[Group], method: str, neighbours: Neighbours
 ) -> tuple[Recording, Plan]:
     """What reached each stage: scores, what was clipped off, and totals by group."""
-    with _recorded(CHOSEN) as recorder:
-        plan, release = released(rows, groups, method, neighbours)
-    scores, *more = recorder.selections
-    lost, *totals = recorder.noise
-    table = release.to_arrow().sort_by([("count", "ascending")])
-    # Stand-in noise grows from entry to entry, so rows by count are entries in order.
-    values = [value for _, part in totals for value in part]
-    by_group = dict(zip(table.column(GROUP).to_pylist(), values, strict=True))
-    calls = [
-        Call(scores[0], dict(enumerate(scores[1]))),
-        Call(lost[0], dict(enumerate(lost[1]))),
-        *(Call(settings, by_group) for settings, _ in totals[:1]),
-        *(Call(settings, dict(enumerate(part))) for settings, part in more),
-    ]
+    recorder = Recorder(taken=CHOSEN)
+    with opened(arrow_table(rows), neighbours=str(neighbours)) as data:
+        plan = data.count_events(GROUP, groups=groups, method=method, spend="1")
+        release = released(plan, recorder)
     facts = release.facts
     public = {"plan": str(plan), "bounds": facts.bounds, "noise": facts.noise}
-    return Recording(tuple(calls), public), plan
+    return Recording(calls_of(recorder, shown_in(release, recorder)), public), plan
 
 
 def declared(plan: Plan, n_groups: int) -> list[Declared]:
@@ -124,7 +79,7 @@ def declared(plan: Plan, n_groups: int) -> list[Declared]:
         distance = {"l2_squared": float(noise.l2_squared * top**2)}
     return [
         Declared(
-            {"law": "exponential mechanism", "epsilon_over_range": str(rate)},
+            choice_settings(rate),
             score_range=float(choice.epsilon / rate),
         ),
         Declared(
@@ -167,7 +122,8 @@ def _as_shipped(effort: Effort) -> Sequence[Finding]:
 
 def _unclipped() -> AbstractContextManager[Any]:
     def clipped(self: queries.Events, length: Length) -> Any:
-        return _clipped(self, Length(length.norm, length.top << 4, length.bits))
+        longer = _clipped(self, Length(length.norm, length.top << 4, length.bits))
+        return replace(longer, sensitivity=_clipped(self, length).sensitivity)
 
     return swapped(queries.Events, "clipped", clipped)
 
@@ -178,7 +134,8 @@ _weight_curve = queries.Events.weight_curve
 
 def _uncapped() -> AbstractContextManager[Any]:
     def curve(self: queries.Events, candidates: Sequence[Length], cap: int, bits: int) -> Any:
-        return _weight_curve(self, candidates, 1 << 40, bits)
+        claimed = _weight_curve(self, candidates, cap, bits).sensitivity
+        return replace(_weight_curve(self, candidates, 1 << 40, bits), sensitivity=claimed)
 
     return swapped(queries.Events, "weight_curve", curve)
 
@@ -187,7 +144,13 @@ def _as_if_added() -> AbstractContextManager[Any]:
     def of_one_way(norm: Norm, n_groups: int, _neighbours: Neighbours) -> Any:
         return unit_sensitivity(norm, n_groups, Neighbours.ADD_REMOVE)
 
-    return swapped(known, "unit_sensitivity", of_one_way)
+    stack = ExitStack()
+    stack.enter_context(swapped(known, "unit_sensitivity", of_one_way))
+    # The totals are told to move as far as the noise is made for: it is the audit that must see.
+    stack.enter_context(
+        swapped(known, "Tally", lambda contributions, _relation: Tally(contributions))
+    )
+    return stack
 
 
 TRIAL = Trial(

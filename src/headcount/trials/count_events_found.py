@@ -6,16 +6,12 @@ one user. The choice is made to take one candidate for both, so that they go the
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import headcount as hc
 from headcount.audit.greybox import Call, Declared, Recording, compare
 from headcount.audit.neighbours import MARK, VICTIM, Pair, Rows, pairs
 from headcount.audit.verdict import Finding
@@ -25,27 +21,22 @@ from headcount.contributions.clip import clip_l2
 from headcount.contributions.groups import group_rows
 from headcount.contributions.kept_rows import rows_of_pairs, sample_rows
 from headcount.contributions.lost_rows import UNIT_BITS
-from headcount.ledger.ledger import Ledger
-from headcount.mechanisms import bound_choice, laplace_threshold
 from headcount.mechanisms.bound_choice import SCORE_BITS
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.discrete_laplace import DiscreteLaplace
-from headcount.releases import count_events_found as module
-from headcount.releases import run
-from headcount.releases.count_events_found import plan_found_events
-from headcount.releases.count_events_noise import LATTICE_BITS
+from headcount.releases.count_events import found as module
+from headcount.releases.count_events.found import plan_found_events
+from headcount.releases.count_events.noise import LATTICE_BITS
 from headcount.releases.facts import limit_for
-from headcount.trials.seam import STEP, Recorder, recorded, settings_of, swapped
-from headcount.trials.tables import GROUP, USER, arrow_table
+from headcount.trials.door import one_key, opened, released, shown_in
+from headcount.trials.seam import Recorder, calls_of, choice_settings, settings_of, swapped
+from headcount.trials.tables import GROUP, arrow_table
 from headcount.trials.trial import Case, Effort, Trial
 
 Swap = Callable[[], AbstractContextManager[Any]]
 CANDIDATE = 3
 """Which candidate is taken: a bound of 4 rows, or a norm of 4."""
-
-GIVEN_BACK = 1 + 1 / 2
-"""The recorder says 1 for the rows that are lost and 2 for those that are kept."""
 
 LONG = tuple((VICTIM, f"{MARK}-{j}", 1 + j % 9) for j in range(300))
 WIDE = tuple((VICTIM, f"{MARK}-{j}", 1) for j in range(5000))
@@ -60,58 +51,26 @@ ROWS = ALL_PAIRS[-1:]
 
 def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
     """What reaches the choice and the noise in a whole release, and what is declared of both."""
-    with tempfile.TemporaryDirectory() as folder, recorded() as recorder, ExitStack() as stack:
-        select = _taking(recorder)
-        stack.enter_context(swapped(bound_choice, "select", select))
-        stack.enter_context(swapped(laplace_threshold, "noisy", recorder.noisy))
-        # One key for both tables, so that everyone else's rows are sampled alike.
-        stack.enter_context(swapped(run, "secrets", SimpleNamespace(token_bytes=bytes)))
-        data = hc.open(
-            arrow_table(rows),
-            user=USER,
-            account="audit",
-            budget=hc.Budget(epsilon=1, delta=1e-2),
-            ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
-        )
+    recorder = Recorder(taken=CANDIDATE)
+    with opened(arrow_table(rows)) as data:
         rules = group_rows(data.table, GROUP).rules
         limit = limit_for(data.account, Fraction(1))
         plan = plan_found_events(data, GROUP, rules, limit, method=method)
-        release = plan.release()
+        release = released(plan, recorder, one_key)
     work: Any = plan.work.read_and_draw
     count = work.__self__
     bound = module.candidate_bounds()[CANDIDATE]
     declared = [_choice(count), _lost(count), _noise(count.noise, bound)]
-    (settings, scores) = recorder.selections[0]
-    seen: dict[Any, int] = {}
-    true_values = recorder.true_values
-    scale = 1 << (LATTICE_BITS if method == "gaussian" else 0)
-    table = release.to_arrow()
-    for group, noisy in zip(
-        table.column(GROUP).to_pylist(), table.column("count").to_pylist(), strict=True
-    ):
-        seen[group] = true_values[round(noisy / GIVEN_BACK * scale / STEP) - 1]
-    lost_settings, lost = recorder.noise[0]
-    noise = recorder.noise[1][0] if len(recorder.noise) > 1 else declared[2].settings
-    calls = (
-        Call(settings, dict(enumerate(scores))),
-        Call(lost_settings, dict(enumerate(lost))),
-        Call(noise, seen),
-    )
+    calls = calls_of(recorder, shown_in(release, recorder))
+    if not len(release):
+        # Rows are noised one by one, so a table without rows needs no call.
+        calls = (*calls, Call(declared[-1].settings, {}))
     return Recording(calls, {"plan": str(plan), "bounds": release.facts.bounds}), declared
-
-
-def _taking(recorder: Recorder) -> Callable[..., int]:
-    def select(scores: Any, rate: object, entropy: object) -> int:
-        recorder.select(scores, rate, entropy)
-        return CANDIDATE
-
-    return select
 
 
 def _choice(count: Any) -> Declared:
     rate = count.choice.epsilon / (2 << SCORE_BITS)
-    settings = {"law": "exponential mechanism", "epsilon_over_range": str(rate)}
-    return Declared(settings, score_range=2 << SCORE_BITS)
+    return Declared(choice_settings(rate), score_range=2 << SCORE_BITS)
 
 
 def _lost(count: Any) -> Declared:
@@ -157,11 +116,12 @@ def _examined(
 def all_rows() -> AbstractContextManager[None]:
     """Every row of a user counts, not a sample of them."""
     shipped = sample_rows
-    return swapped(
-        module,
-        "sample_rows",
-        lambda table, by, _bound, *, key: shipped(table, by, 1 << 20, key=key),
-    )
+
+    def every(table: Any, by: Any, bound: int, *, key: bytes) -> Any:
+        claimed = shipped(table, by, bound, key=key).sensitivity
+        return replace(shipped(table, by, 1 << 20, key=key), sensitivity=claimed)
+
+    return swapped(module, "sample_rows", every)
 
 
 def support_before_sampling() -> AbstractContextManager[None]:
@@ -182,7 +142,9 @@ def no_norm() -> AbstractContextManager[None]:
     shipped = clip_l2
 
     def unclipped(table: Any, by: Any, limits: Any, *, max_l2_squared: int, key: bytes) -> Any:
-        return shipped(table, by, limits, max_l2_squared=1 << 30, key=key)
+        clipped = shipped(table, by, limits, max_l2_squared=max_l2_squared, key=key)
+        longer = shipped(table, by, limits, max_l2_squared=1 << 30, key=key)
+        return replace(longer, sensitivity=clipped.sensitivity)
 
     return swapped(module, "clip_l2", unclipped)
 
@@ -201,14 +163,14 @@ def end_from_data() -> AbstractContextManager[None]:
     """Candidates that end where the largest user does."""
     shipped = module._FoundEvents._choose
 
-    def choose(count: Any, store: Any, values: Any) -> int:
+    def choose(count: Any, session: Any, values: Any) -> int:
         expr = count.dataset.table.expr
         rows = expr.group_by(count.dataset.table.user).agg(n=expr.count())
         engine: Any = count.dataset.table.engine
         largest = engine.connection.execute(rows.agg(most=rows["n"].max()))["most"][0]
         every = [bound for bound in module.candidate_bounds() if bound < largest]
         with swapped(module, "candidate_bounds", lambda: (*every, int(largest), 1 << 18)):
-            return shipped(count, store, values)
+            return shipped(count, session, values)
 
     return swapped(module._FoundEvents, "_choose", choose)
 

@@ -19,8 +19,9 @@ from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.budget import Budget
-from headcount.releases.count_users import DEFAULT_MAX_GROUPS, LATTICE_BITS
+from headcount.releases.count_users.plan import DEFAULT_MAX_GROUPS, LATTICE_BITS
 from headcount.trials.caller import Seen, n_out_of_order, release
+from headcount.trials.door import shown_in
 from headcount.trials.release_mutants import (
     errors_passed_on,
     groups_logged,
@@ -28,7 +29,7 @@ from headcount.trials.release_mutants import (
     unbounded,
     uncharged_choice,
 )
-from headcount.trials.seam import Recorder, declared_of, recorded
+from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.tables import GROUP, arrow_table, by_copy, copied
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
@@ -86,34 +87,17 @@ def threshold(epsilon: float, delta: float) -> int:
 
 def recording(table_rows: Any, groups: list[Any] | None) -> tuple[Recording, Seen]:
     """What reaches the noise in a whole release, with the groups it belongs to."""
-    with recorded() as recorder:
-        seen = release(arrow_table(table_rows), epsilon=1, delta=1e-2, bound=BOUND, groups=groups)
+    recorder = Recorder()
+    seen = release(
+        arrow_table(table_rows), epsilon=1, delta=1e-2, bound=BOUND, groups=groups, chance=recorder
+    )
     if seen.release is None or seen.plan is None:
         raise RuntimeError(seen.texts["error"])
-    calls = [
-        Call(settings, _by_group(seen, recorder))
-        for settings in _each_once([settings for settings, _ in recorder.noise])
-    ]
-    if not recorder.noise:
-        # Rows are noised one by one, so a table without rows needs no call.
-        calls.append(Call(declared(seen, groups).settings, {}))
-    calls += [Call(settings, dict(enumerate(v))) for settings, v in recorder.selections]
+    calls = calls_of(recorder, shown_in(seen.release, recorder))
+    # Rows are noised one by one, so a table without rows needs no call.
+    calls = calls or (Call(declared(seen, groups).settings, {}),)
     public = {name: seen.texts[name] for name in ("plan", "schema")}
-    return Recording(tuple(calls), public), seen
-
-
-def _each_once(settings: list[Any]) -> list[Any]:
-    return [one for i, one in enumerate(settings) if one not in settings[:i]]
-
-
-def _by_group(seen: Seen, recorder: Recorder) -> dict[Any, int]:
-    assert seen.release is not None  # noqa: S101  checked by the caller
-    table = seen.release.to_arrow()
-    groups, counts = table.column(GROUP).to_pylist(), table.column("count").to_pylist()
-    true_values = recorder.true_values
-    # The largest result is that of the last entry, and says what one step is in users.
-    step = max(counts) / len(true_values)
-    return {g: true_values[round(c / step) - 1] for g, c in zip(groups, counts, strict=True)}
+    return Recording(calls, public), seen
 
 
 def declared(seen: Seen, groups: list[Any] | None) -> Declared:

@@ -14,8 +14,9 @@ from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import read_words, walk
 from headcount.audit.law import Law, independent
 from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.chance import Drawn
 from headcount.noise.discrete_laplace import DiscreteLaplace
-from headcount.noise.entropy import Entropy, OsEntropy
+from headcount.noise.entropy import Entropy
 from headcount.noise.table import InversionTable, table_for
 from headcount.noise.weights import RatioLaw
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
@@ -73,7 +74,7 @@ def sampled(
     draw: Draw, epsilon: float, delta: float, n: int, subject: str, unit: int = 1
 ) -> Finding:
     """Outputs of a count that one user moves by ``unit``, looked at in eighths of a unit."""
-    entropy = OsEntropy()
+    entropy = Drawn().entropy
     step = max(1, unit // 8)
     with_user, without_user = (draw(n, entropy) + unit) // step, draw(n, entropy) // step
     return audit_epsilon(

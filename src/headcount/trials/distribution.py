@@ -7,9 +7,9 @@ inputs differ by over the noise that would have been drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,20 +18,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headcount.audit.verdict import Finding, Tier
-from headcount.contributions.distribution import KEPT, NORM, Residuals, UserShares
-from headcount.contributions.distribution_rows import listed_counts
+from headcount.contributions.distribution.rows import listed_counts
+from headcount.contributions.distribution.shares import KEPT, NORM, Residuals, UserShares
 from headcount.contributions.groups import USER, group_rows
 from headcount.contributions.store import Store
-from headcount.mechanisms import binomial_selection, equal_error_size, gaussian, radius
-from headcount.mechanisms import distribution as module
-from headcount.mechanisms import distribution_run as run_module
-from headcount.mechanisms.distribution import Distribution
+from headcount.mechanisms.distribution import stages as stages_module
+from headcount.mechanisms.distribution.mechanism import Distribution
+from headcount.mechanisms.radius import Radius
 from headcount.privacy.lattice import KEPT_BITS, SHARE_BITS
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
-from headcount.trials.seam import swapped, writing_filter
+from headcount.trials.seam import Choice, Noise, swapped
+from headcount.trials.tape import Tape
 from headcount.trials.trial import Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -59,57 +59,26 @@ def base_users() -> list[Counts]:
     return users
 
 
-@dataclass
-class Tape:
-    """What reached the primitives, and what came out."""
-
-    charges: list[Zcdp] = field(default_factory=list)
-    inputs: list[tuple[Any, list[int]]] = field(default_factory=list)
-    outcomes: list[Any] = field(default_factory=list)
-
-
-@contextmanager
-def taped(tape: Tape, played: Tape | None) -> Iterator[None]:
-    """Primitives that write down their inputs; with a tape to play, their outcomes are its."""
-
-    def outcome(law: Any, values: Integers, own: Any) -> Any:
-        tape.inputs.append((law, [int(value) for value in values]))
-        tape.outcomes.append(own if played is None else played.outcomes[len(tape.outcomes)])
-        return tape.outcomes[-1]
-
-    def noisy(true_counts: Integers, law: Any, _entropy: object = None) -> Any:
-        return outcome(law, true_counts, true_counts)
-
-    def select(scores: Integers, rate: Fraction, _entropy: object) -> Any:
-        return outcome(rate, scores, int(np.argmax(scores)))
-
-    with ExitStack() as stack:
-        stack.enter_context(swapped(module, "Filter", writing_filter(tape.charges)))
-        for place in (gaussian, run_module):
-            stack.enter_context(swapped(place, "noisy", noisy))
-        for place in (radius, equal_error_size, binomial_selection):
-            stack.enter_context(swapped(place, "select", select))
-        yield
-
-
 def released(one_user: Counts, plan: Distribution, played: Tape | None) -> Tape:
     """One release of the table with this user in it."""
     users = [*base_users(), one_user]
     rows = [(u, g) for u, counts in enumerate(users) for g, n in counts.items() for _ in range(n)]
     table = pa.table({"user": [u for u, _ in rows], "item": [g for _, g in rows]})
     source = open_table(table, user="user")
-    tape = Tape()
-    with Store(source.engine) as store, taped(tape, played):
+    tape = Tape(played=played)
+    with Store(source.engine) as store:
         grouped = group_rows(source, "item", list(range(N_GROUPS)))
-        plan.draw(UserShares(listed_counts(grouped), N_GROUPS, store))
+        shares = UserShares(listed_counts(grouped), N_GROUPS, store, plan.neighbours)
+        plan.draw(shares, tape)
     return tape
 
 
-def cost_of(law: Any, left: Sequence[int], right: Sequence[int]) -> float:
+def cost_of(left: Noise | Choice, right: Noise | Choice) -> float:
     """What the inputs of one call cost: by Gaussian or Laplace noise, or by a selection's range."""
-    moved = [a - b for a, b in zip(left, right, strict=True)]
-    if isinstance(law, Fraction):
-        return float(((max(moved) - min(moved)) * law) ** 2 / 8)
+    moved = [a - b for a, b in zip(left.true_values, right.true_values, strict=True)]
+    if isinstance(left, Choice):
+        return float(((max(moved) - min(moved)) * left.rate) ** 2 / 8)
+    law = left.law
     if hasattr(law, "sigma_squared"):
         return float(sum(part**2 for part in moved) / (2 * law.sigma_squared))
     return float((sum(map(abs, moved)) / law.scale) ** 2 / 2)
@@ -121,18 +90,17 @@ def stages(method: str, relation: Neighbours, pair: tuple[Counts, Counts]) -> li
     one = released(pair[0], plan, None)
     other = released(pair[1], plan, one)
     subject = f"{method}, {relation}, a user of {pair[0]} and of {pair[1]}"
-    calls = [
-        (law, cost_of(law, left, right))
-        for (law, left), (_, right) in zip(one.inputs, other.inputs, strict=True)
-    ]
-    in_all = sum(found for _, found in calls)
-    findings = [Finding(Tier.GREY_BOX, subject, "rho in all", float(LIMIT.rho), in_all)]
+    n_more = abs(len(one.draws) - len(other.draws))
+    findings = [Finding(Tier.GREY_BOX, subject, "calls that depend on the table", 0, n_more)]
+    calls = [cost_of(*both) for both in zip(one.draws, other.draws, strict=False)]
+    in_all = sum(calls)
+    findings.append(Finding(Tier.GREY_BOX, subject, "rho in all", float(LIMIT.rho), in_all))
     paid = [float(charge.rho) for charge in one.charges]
     findings.append(Finding(Tier.GREY_BOX, subject, "charges", float(LIMIT.rho), sum(paid)))
     if method in ("dense", "sparse"):  # one charge pays for the selections of all groups
         paid = [*paid[:-1], *[paid[-1]] * (len(calls) - len(paid) + 1)]
     paid += [0.0] * (len(calls) - len(paid))
-    for stage, ((_, found), claimed) in enumerate(zip(calls, paid, strict=False)):
+    for stage, (found, claimed) in enumerate(zip(calls, paid, strict=False)):
         findings.append(
             Finding(Tier.GREY_BOX, f"{subject}, stage {stage + 1}", "rho", claimed, found)
         )
@@ -159,12 +127,16 @@ def _examined(
 
 def root_two() -> AbstractContextManager[None]:
     """Replaced residuals are taken to be root two clips apart, as vectors of one sign are."""
-    shipped = run_module.Run.clip_distance
+    shipped = Residuals.clipped
 
-    def shorter(run: Any, norm_squared: int, *, centred: bool) -> Sensitivity:
-        return shipped(run, norm_squared, centred=False)
+    def shorter(residuals: Residuals, norm_squared: int) -> Query[Integers]:
+        query = shipped(residuals, norm_squared)
+        if residuals._centre is None:
+            return query
+        far = query.sensitivity
+        return replace(query, sensitivity=replace(far, l2_squared=far.l2_squared / 2))
 
-    return swapped(run_module.Run, "clip_distance", shorter)
+    return swapped(Residuals, "clipped", shorter)
 
 
 def no_clip() -> AbstractContextManager[None]:
@@ -191,11 +163,11 @@ def own_groups_only() -> AbstractContextManager[None]:
 def free_length() -> AbstractContextManager[None]:
     """The length is chosen without a charge, at the rate of a charge."""
 
-    def median(run: Any, true_users: Callable[[], Integers], rho: Fraction) -> int:
-        choice = radius.Radius.calibrate(Zcdp(rho), run.plan.neighbours)
-        return choice.draw(true_users(), run.entropy)
+    def median(run: Any, users: Query[Integers], rho: Fraction) -> int:
+        choice = Radius.calibrate(Zcdp(rho), run.plan.neighbours)
+        return choice.draw(users, run.chance)
 
-    return swapped(run_module.Run, "median", median)
+    return swapped(stages_module.Run, "median", median)
 
 
 TRIAL = Trial(

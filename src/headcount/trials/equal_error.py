@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,19 +19,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headcount.audit.verdict import Finding, Tier
-from headcount.contributions import equal_error as pairs_module
-from headcount.contributions import equal_error_levels as levels_module
-from headcount.contributions.equal_error import Pairs
-from headcount.contributions.equal_error_known import KnownPairs
-from headcount.contributions.equal_error_reach import Reach
+from headcount.contributions import pairs as pairs_module
+from headcount.contributions.equal_error import levels as levels_module
+from headcount.contributions.equal_error.known import ClippedPairs, KnownPairs
+from headcount.contributions.equal_error.norm_limits import NormLimits
+from headcount.contributions.pairs import Pairs
 from headcount.contributions.store import Store
-from headcount.mechanisms import equal_error as module
-from headcount.mechanisms import equal_error_run as run_module
-from headcount.mechanisms import equal_error_size, gaussian, gaussian_threshold
-from headcount.mechanisms.equal_error import EqualError
+from headcount.mechanisms.equal_error import stages as stages_module
+from headcount.mechanisms.equal_error.mechanism import EqualError
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
-from headcount.trials.seam import swapped, writing_filter
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, swapped
 from headcount.trials.trial import Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -58,29 +59,29 @@ def base_pairs() -> list[tuple[int, int]]:
 
 
 @dataclass
-class Log:
-    """Charges that no query has used yet, and what was found."""
+class Log(Recorder):
+    """A chance that pairs what is drawn with what was charged, and keeps what it finds."""
 
-    subject: str
-    charges: list[Zcdp] = field(default_factory=list)
+    subject: str = ""
     moved: list[int] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def paid(self) -> float:
         """What was charged for this query; a query that nobody charged is worth nothing."""
-        return float(self.charges.pop(0).rho) if self.charges else 0.0
+        charges = self.charges[len(self.findings) :]
+        return float(charges[0].rho) if charges else 0.0
 
-    def noisy(self, counts: Integers, law: Any, _entropy: object = None) -> Integers:
+    def noisy(self, true_counts: Integers, law: Any) -> Integers:
         """No noise: the answer itself, and a finding from how far the two tables are apart."""
         squared = sum(part**2 for part in self.moved)
         self.found("rho", self.paid(), float(squared / (2 * law.sigma_squared)))
-        return counts
+        return true_counts
 
-    def select(self, scores: Integers, rate: Fraction, _entropy: object) -> int:
+    def select(self, scores: Integers, epsilon_over_range: Fraction) -> int:
         """The best candidate, and a finding from the range of the difference."""
-        epsilon = (max(self.moved) - min(self.moved)) * rate
+        epsilon = (max(self.moved) - min(self.moved)) * epsilon_over_range
         # Also when all sums move alike: a score may stop at the allowance and not move at all.
-        epsilon = max(epsilon, max(map(abs, self.moved)) * rate)
+        epsilon = max(epsilon, max(map(abs, self.moved)) * epsilon_over_range)
         self.found("rho", self.paid(), float(epsilon**2 / 8))
         return int(np.argmax(scores))
 
@@ -100,24 +101,46 @@ class Twin:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def asked(*arguments: Any, **named: Any) -> Any:
-            left = getattr(self.one, name)(*arguments, **named)
-            right = getattr(self.other, name)(*arguments, **named)
-            if isinstance(left, KnownPairs):
+            left = getattr(self.one, name)(*_sides(arguments, "one"), **named)
+            right = getattr(self.other, name)(*_sides(arguments, "other"), **named)
+            if isinstance(left, KnownPairs | ClippedPairs):
                 return Twin(left, right, self.log)
-            self.log.moved = (np.ravel(left) - np.ravel(right)).tolist()
-            return left
+            if isinstance(left, Query):
+                return self.both(left, right)
+            return [self.both(*queries) for queries in zip(left, right, strict=True)]
 
         return asked
 
-    def discover(self, bounds: Any, draw: Callable[[Integers], Any]) -> Integers:
+    def both(self, left: Query[Integers], right: Query[Integers]) -> Query[Integers]:
+        """The question to both tables at once, when it is asked."""
+
+        def ask() -> Integers:
+            true_values = left.ask()
+            self.log.moved = (np.ravel(true_values) - np.ravel(right.ask())).tolist()
+            return true_values
+
+        return Query(left.sensitivity, ask)
+
+    def discover(self, bounds: Any, draw: Callable[[Query[Integers]], Any]) -> Integers:
         """Both tables have the same groups, so their totals can be put side by side."""
-        left, right = (side.discover(bounds, _everything) for side in (self.one, self.other))
-        self.log.moved = [int(a) - int(b) for a, b in zip(left, right, strict=True)]
-        kept, totals = draw(left)
+        queries: list[Query[Integers]] = []
+
+        def everything(query: Query[Integers]) -> tuple[npt.NDArray[np.intp], Integers]:
+            queries.append(query)
+            return _everything(query.ask())
+
+        left, right = (side.discover(bounds, everything) for side in (self.one, self.other))
+        claimed = queries[0].sensitivity
+        kept, totals = draw(self.both(given(claimed, left), given(claimed, right)))
         if len(kept) < len(left):
             raise ValueError("every group of the trial is above the threshold")
         noisy: Integers = totals
         return noisy
+
+
+def _sides(arguments: Sequence[Any], side: str) -> list[Any]:
+    """What a question to one of the tables is about."""
+    return [getattr(one, side) if isinstance(one, Twin) else one for one in arguments]
 
 
 def _everything(true_totals: Integers) -> tuple[npt.NDArray[np.intp], Integers]:
@@ -135,22 +158,21 @@ def opened(rows: list[tuple[int, int]], max_value: int) -> Iterator[Pairs]:
 
 def stages(victim: str, max_value: int = 1) -> list[Finding]:
     """One release on two tables, stage by stage; with a value, of rows."""
-    log = Log(victim if max_value == 1 else f"{victim}, {ROWS} rows in each")
+    log = Log(subject=victim if max_value == 1 else f"{victim}, {ROWS} rows in each")
     base = base_pairs()
     with ExitStack() as stack:
-        stack.enter_context(swapped(module, "Filter", writing_filter(log.charges)))
-        stack.enter_context(swapped(gaussian, "noisy", log.noisy))
-        stack.enter_context(swapped(gaussian_threshold, "noisy", log.noisy))
-        stack.enter_context(swapped(equal_error_size, "select", log.select))
         times = 1 if max_value == 1 else ROWS
         more = base + [(N_USERS, group) for group in VICTIMS[victim]] * times
         one, other = (stack.enter_context(opened(rows, max_value)) for rows in (more, base))
         mechanism = EqualError.calibrate(LIMIT, 0.10, "equal", max_value=max_value)
-        mechanism.draw(Twin(one, other, log))
+        mechanism.draw(Twin(one, other, log), log)
     n_stages = STAGES + (max_value > 1)
-    if len(log.findings) != n_stages:
-        raise ValueError(f"{len(log.findings)} stages were seen, not {n_stages}")
-    return log.findings
+    n_seen = len(log.findings)
+    if n_seen < n_stages:
+        raise ValueError(f"{n_seen} stages were seen, not {n_stages}")
+    undeclared = n_seen - n_stages
+    last = Finding(Tier.GREY_BOX, log.subject, "calls that were not declared", 0, undeclared)
+    return [*log.findings, last]
 
 
 def _examined(
@@ -179,12 +201,22 @@ def no_cap() -> AbstractContextManager[None]:
 
 def no_clip() -> AbstractContextManager[None]:
     """Users keep all their weight when rows are measured."""
-    shipped = KnownPairs.clipped_totals
 
-    def unclipped(known: KnownPairs, index: Integers, weights: Integers, _: int, bits: int) -> Any:
-        return shipped(known, index, weights, 1 << 62, bits)
+    class Unclipped(ClippedPairs):
+        def __init__(
+            self, known: KnownPairs, index: Integers, weights: Integers, clip: int
+        ) -> None:
+            super().__init__(known, index, weights, 1 << 62)
+            self.claimed = ClippedPairs(known, index, weights, clip)
 
-    return swapped(KnownPairs, "clipped_totals", unclipped)
+        def totals(self, value_bits: int) -> Query[Integers]:
+            claimed = self.claimed.totals(value_bits).sensitivity
+            return replace(super().totals(value_bits), sensitivity=claimed)
+
+    def clipped(known: KnownPairs, index: Integers, weights: Integers, clip: int) -> Any:
+        return Unclipped(known, index, weights, clip)
+
+    return swapped(KnownPairs, "clipped", clipped)
 
 
 def no_values() -> AbstractContextManager[None]:
@@ -199,12 +231,12 @@ def no_values() -> AbstractContextManager[None]:
 
 def short_reach() -> AbstractContextManager[None]:
     """Who may be beyond a clip is told from a tenth of the weights: some are never clipped."""
-    shipped = Reach.beyond
+    shipped = NormLimits.beyond
 
-    def too_few(reach: Reach, index: Integers, weights: Integers, clip: int) -> Any:
+    def too_few(reach: NormLimits, index: Integers, weights: Integers, clip: int) -> Any:
         return shipped(reach, index, weights // 10, clip)
 
-    return swapped(Reach, "beyond", too_few)
+    return swapped(NormLimits, "beyond", too_few)
 
 
 def no_norm() -> AbstractContextManager[None]:
@@ -224,15 +256,15 @@ def whole_weights() -> AbstractContextManager[None]:
 
 def free_bias() -> AbstractContextManager[None]:
     """The last query is not charged."""
-    shipped = run_module.Run.noisy
+    shipped = stages_module.Run.noisy
 
-    def noisy(run: Any, sensitivity: Any, rho: Fraction, ask: Callable[[], Integers]) -> Any:
+    def noisy(run: Any, query: Query[Integers], rho: Fraction) -> Any:
         if rho != run.plan.shares.bias:
-            return shipped(run, sensitivity, rho, ask)
-        mechanism = gaussian.Gaussian.calibrate(sensitivity, Zcdp(rho))
-        return mechanism.draw(ask(), run.entropy), mechanism.sd
+            return shipped(run, query, rho)
+        mechanism = Gaussian.calibrate(query.sensitivity, Zcdp(rho))
+        return mechanism.draw(query, run.chance), mechanism.sd
 
-    return swapped(run_module.Run, "noisy", noisy)
+    return swapped(stages_module.Run, "noisy", noisy)
 
 
 EVERY = tuple(VICTIMS)

@@ -14,9 +14,11 @@ from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import range_epsilon, rho
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms import exponential_quantile as module
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.exponential_quantile import ExponentialQuantile
-from headcount.trials.seam import swapped
+from headcount.privacy.query import Query
+from headcount.trials import seam
+from headcount.trials.given import given
 from headcount.trials.selection import chosen_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -28,15 +30,9 @@ N_OUTPUTS = 1_000
 
 def reached(mechanism: ExponentialQuantile, true_cells: Integers) -> tuple[list[int], Fraction]:
     """The scores and the rate at which the selection is made."""
-    calls: list[tuple[list[int], Fraction]] = []
-
-    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
-        calls.append((scores.tolist(), rate))
-        return 0
-
-    with swapped(module, "select", select):
-        mechanism.draw(true_cells)
-    return calls[0]
+    return seam.reached(
+        lambda chance: mechanism.draw(given(mechanism.sensitivity, true_cells), chance)
+    )
 
 
 def _neighbours(effort: Effort) -> list[tuple[Integers, Integers, str]]:
@@ -92,7 +88,13 @@ def _exact(
 def _sampled(mechanism: ExponentialQuantile, subject: str) -> Finding:
     """Outputs alone, for a user in the last cell, beyond everyone else."""
     sides = [
-        np.array([[mechanism.draw(np.array(cells))] for _ in range(N_OUTPUTS)], np.int64)
+        np.array(
+            [
+                [mechanism.draw(given(mechanism.sensitivity, np.array(cells)), Drawn())]
+                for _ in range(N_OUTPUTS)
+            ],
+            np.int64,
+        )
         for cells in ((2, 1, 1), (2, 1, 0))
     ]
     return audit_epsilon(*sides, epsilon=float(mechanism.epsilon), delta=0.0, subject=subject)
@@ -124,10 +126,12 @@ class GridFromData(ExponentialQuantile):
 
     __slots__ = ()
 
-    def draw(self, true_cells: Integers, log_prior: object = None, entropy: object = None) -> int:
+    def draw(self, query: Query[Integers], chance: Chance, log_prior: object = None) -> int:
         """Cut the grid."""
+        true_cells = query.ask()
         last = int(np.flatnonzero(true_cells).max(initial=0))
-        return ExponentialQuantile.draw(self, true_cells[: last + 1])
+        cut = given(self.sensitivity, true_cells[: last + 1])
+        return ExponentialQuantile.draw(self, cut, chance)
 
 
 TRIAL = Trial(

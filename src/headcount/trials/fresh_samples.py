@@ -13,12 +13,14 @@ from headcount.audit.blackbox import Rows, audit_epsilon
 from headcount.audit.divergence import delta_at
 from headcount.audit.law import Law, independent
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms.fresh_samples import FreshSamples, Looks
+from headcount.mechanisms.chance import Drawn
+from headcount.mechanisms.fresh_samples.mechanism import FreshSamples, Looks
 from headcount.mechanisms.sample_threshold import COIN_BITS
-from headcount.noise.entropy import OsEntropy
 from headcount.privacy.budget import Budget
 from headcount.privacy.cells import Blocks
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.trials.given import given
 from headcount.trials.sample_threshold import group_law
 from headcount.trials.trial import Case, Effort, Trial
 
@@ -27,6 +29,7 @@ POINTS = ((1.0, 1e-2), (3.0, 1e-3))
 N_CELLS = 4
 PARENTS, CELLS = Blocks(N_CELLS, 2), Blocks(N_CELLS, 1)
 ABSENT = -(1 << 20)
+ONE_CELL = Sensitivity.of_cell()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,12 @@ class Variant:
 
         if self.all_shown:
             return ask(1, PARENTS), ask(2, CELLS)
-        looks = self.samples.looks(ask)
+        looks = self.samples.looks(lambda *which: given(ONE_CELL, ask(*which)))
         return looks.look(PARENTS), looks.look(CELLS)
 
     def _coins(self, n: int) -> npt.NDArray[np.bool_]:
         limit = np.uint64(self.samples.sample.coin_limit)
-        return OsEntropy().words(n) >> np.uint64(64 - COIN_BITS) < limit
+        return Drawn().entropy.words(n) >> np.uint64(64 - COIN_BITS) < limit
 
     def law_of_look(self, size: int) -> Law:
         """What one look shows of a block of so many users."""
@@ -64,7 +67,8 @@ class Variant:
         def shown(count: int | None) -> int:
             if count is None:
                 return 0
-            looks = Looks(self.samples.sample, lambda _number, _blocks: np.array([count, 0]))
+            block = given(ONE_CELL, np.array([count, 0]))
+            looks = Looks(self.samples.sample, lambda _number, _blocks: block)
             return int(looks.look(PARENTS)[0])
 
         return _counts(self.samples, size).mapped(shown)

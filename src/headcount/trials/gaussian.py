@@ -14,17 +14,19 @@ from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import rho
 from headcount.audit.exact import Script, read_words
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Declared, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import N_HEAVY, Group, Pair, pairs, true_counts
 from headcount.audit.neighbours import Rows as TableRows
 from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import declared_of, recorded
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -45,13 +47,19 @@ class Variant:
         """Noisy counts of many independent runs, one row each."""
         n, n_groups = true_counts.shape
         if self.one_draw_for_all:
-            return true_counts + self.done.draw(np.zeros(n, dtype=np.int64))[:, None]
+            one = self.done.draw(given(self.done.sensitivity, np.zeros(n, dtype=np.int64)), Drawn())
+            return true_counts + one[:, None]
         if self.seed is not None:
             # A draw takes several words, and some more where a proposal is refused.
             many = np.arange(1, 1000 * n_groups + 1, dtype=np.uint64)
             first = self.seed * many << np.uint64(8)
-            return true_counts + self.done.draw(np.zeros(n_groups, dtype=np.int64), Script(first))
-        return self.done.draw(true_counts.ravel()).reshape(n, n_groups)
+            seeded = Drawn(Script(first))
+            return true_counts + self.done.draw(
+                given(self.done.sensitivity, np.zeros(n_groups, dtype=np.int64)), seeded
+            )
+        return self.done.draw(given(self.done.sensitivity, true_counts.ravel()), Drawn()).reshape(
+            n, n_groups
+        )
 
 
 Make = Callable[[Gaussian], Variant]
@@ -93,7 +101,10 @@ def law_of_count(mechanism: Gaussian, true_count: int) -> Law:
     """The law of one noisy count, from 64-bit words."""
     edges = DiscreteGaussian(mechanism.sigma_squared).table().bounds
     return read_words(
-        lambda script, n: mechanism.draw(np.full(n, true_count, dtype=np.int64), script), edges
+        lambda script, n: mechanism.draw(
+            given(mechanism.sensitivity, np.full(n, true_count, dtype=np.int64)), Drawn(script)
+        ),
+        edges,
     )
 
 
@@ -139,12 +150,9 @@ def record(done: Gaussian, groups: list[Group], rows: TableRows, bound: int) -> 
     """What reaches the noise when a table is bounded, counted and released."""
     counts = {str(group): count for group, count in true_counts(rows, bound).items()}
     vector = np.array([counts.get(str(group), 0) for group in groups], dtype=np.int64)
-    with recorded() as recorder:
-        done.draw(vector)
-    calls = tuple(
-        Call(settings, dict(zip(map(str, groups), values, strict=True)))
-        for settings, values in recorder.noise
-    )
+    recorder = Recorder()
+    done.draw(given(done.sensitivity, vector), recorder)
+    calls = calls_of(recorder, dict(enumerate(map(str, groups))))
     return Recording(calls, {"groups": repr(groups)})
 
 

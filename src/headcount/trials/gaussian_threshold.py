@@ -23,14 +23,16 @@ from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows as TableRows
 from headcount.audit.neighbours import pairs, true_counts
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms.draw import noisy
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.entropy import Entropy
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
+from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import declared_of, recorded
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, declared_of, settings_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -90,7 +92,7 @@ def law_of_group(mechanism: GaussianThreshold, true_total: int) -> Law:
 
     def run(script: Entropy, n: int) -> list[int | None]:
         totals = np.full(n, true_total, dtype=np.int64)
-        kept, noisy_totals = mechanism.draw(totals, script)
+        kept, noisy_totals = mechanism.draw(given(mechanism.sensitivity, totals), Drawn(script))
         left: list[int | None] = [ABSENT] * n
         for at, noisy_total in zip(kept.tolist(), noisy_totals.tolist(), strict=True):
             left[at] = noisy_total
@@ -135,7 +137,9 @@ def _rho(variant: Variant, subject: str) -> Finding:
 def _sampled(variant: Variant, epsilon: float, delta: float, n: int) -> list[Finding]:
     sides = []
     for true_total in (HIGH + 1, HIGH):
-        _, noisy = variant.done.draw(np.full(n * BOUND, true_total, dtype=np.int64))
+        _, noisy = variant.done.draw(
+            given(variant.done.sensitivity, np.full(n * BOUND, true_total, dtype=np.int64)), Drawn()
+        )
         counts = noisy.reshape(n, BOUND)
         sides.append(np.stack([counts.sum(axis=1), counts[:, 0]], axis=1))
     subject = f"epsilon {epsilon}, one user in {BOUND} heavy groups"
@@ -143,7 +147,7 @@ def _sampled(variant: Variant, epsilon: float, delta: float, n: int) -> list[Fin
     for n_groups in (BOUND, MANY):
         totals = np.array(variant.new_totals(n_groups), dtype=np.int64)
         runs = min(n, 4_000_000 // len(totals))
-        kept, _ = variant.done.draw(np.tile(totals, runs))
+        kept, _ = variant.done.draw(given(variant.done.sensitivity, np.tile(totals, runs)), Drawn())
         hits = len(np.unique(kept // len(totals)))
         subject = f"epsilon {epsilon}, one user alone in {n_groups} groups"
         findings.append(audit_support(hits, runs, delta=delta, subject=subject))
@@ -156,10 +160,17 @@ def record(variant: Variant, rows: TableRows) -> Recording:
     counts = {str(group): count for group, count in true_counts(rows, bound).items()}
     if variant.whole_support:
         counts |= {str(g): counts.get(str(g), 0) for g in true_counts(rows)}
-    with recorded() as recorder:
-        variant.done.draw(np.array(list(counts.values()), dtype=np.int64))
-    settings = {**recorder.noise[0][0], "threshold": str(variant.done.threshold)}
-    return Recording((Call(settings, counts),), {})
+    recorder = Recorder()
+    variant.done.draw(
+        given(variant.done.sensitivity, np.array(list(counts.values()), dtype=np.int64)), recorder
+    )
+    threshold = {"threshold": str(variant.done.threshold)}
+    calls = calls_of(recorder, dict(enumerate(counts)))
+    # Rows are noised one by one, so a table without rows needs no call.
+    calls = calls or (Call(settings_of(DiscreteGaussian(variant.done.sigma_squared)), {}),)
+    return Recording(
+        tuple(Call({**call.settings, **threshold}, call.true_values) for call in calls), {}
+    )
 
 
 def _grey(variant: Variant) -> list[Finding]:
@@ -224,11 +235,9 @@ def one_too_low(mechanism: GaussianThreshold) -> Variant:
 class AtLeast(GaussianThreshold):
     """Releases what reaches the threshold, not only what is above it."""
 
-    def draw(
-        self, true_totals: Integers, entropy: Entropy | None = None
-    ) -> tuple[npt.NDArray[np.intp], Integers]:
+    def draw(self, query: Query[Integers], chance: Chance) -> tuple[npt.NDArray[np.intp], Integers]:
         """The shipped draw with ``>=`` in place of ``>``."""
-        noisy_totals = noisy(true_totals, DiscreteGaussian(self.sigma_squared), entropy)
+        noisy_totals = chance.noisy(query.ask(), DiscreteGaussian(self.sigma_squared))
         kept = (noisy_totals >= self.threshold).nonzero()[0]
         return kept, noisy_totals[kept]
 

@@ -12,15 +12,17 @@ from headcount.accounting.compose import cost
 from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import Rows, audit_epsilon
 from headcount.audit.divergence import rho
-from headcount.audit.greybox import Call, Recording, compare
+from headcount.audit.greybox import Recording, compare
 from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
-from headcount.mechanisms.hierarchy_public import Hierarchy
+from headcount.mechanisms.hierarchy import Hierarchy
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
 from headcount.trials.gaussian import law_of_count
-from headcount.trials.seam import declared_of, recorded
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -38,17 +40,19 @@ class Variant:
     only_occupied: bool = False
     one_draw_for_all: bool = False
 
-    def draw(self, true_cells: Integers) -> npt.NDArray[np.float64]:
+    def draw(self, true_cells: Integers, chance: Chance) -> npt.NDArray[np.float64]:
         """The cells as they are published."""
         noise, shape = self.done.noise, self.done.shape
         true_counts = shape.counts(true_cells)
         if self.only_occupied:
-            noisy_counts = noise.draw(true_counts) * (true_counts > 0)
+            noisy_counts = noise.draw(given(noise.sensitivity, true_counts), chance) * (
+                true_counts > 0
+            )
             return shape.estimate(noisy_counts)
         if self.one_draw_for_all:
-            one = noise.draw(np.zeros(1, np.int64))
+            one = noise.draw(given(noise.sensitivity, np.zeros(1, np.int64)), chance)
             return shape.estimate(true_counts + np.repeat(one, len(true_counts)))
-        return self.done.draw(true_cells).noisy_cells
+        return self.done.draw(given(self.done.sensitivity, true_cells), chance).noisy_cells
 
 
 Make = Callable[[HierarchicalHistogram], Variant]
@@ -105,9 +109,9 @@ def _exact(variant: Variant, subject: str) -> Finding:
 
 
 def _recorded(variant: Variant, true_cells: Integers) -> Recording:
-    with recorded() as recorder:
-        variant.draw(true_cells)
-    calls = tuple(Call(settings, dict(enumerate(v))) for settings, v in recorder.noise)
+    recorder = Recorder()
+    variant.draw(true_cells, recorder)
+    calls = calls_of(recorder, {})
     return Recording(calls, {"blocks": str(len(calls[0].true_values))})
 
 
@@ -127,7 +131,7 @@ def _features(variant: Variant, true_cells: Integers, n: int) -> Rows:
     """Of the victim's cell: its blocks of all levels together, itself, and what its parent adds."""
     features = np.zeros((n, 3), np.int64)
     for i in range(n):
-        noisy_cells = variant.draw(true_cells)
+        noisy_cells = variant.draw(true_cells, Drawn())
         blocks = [
             noisy_cells[VICTIM_CELL // size * size :][:size].sum()
             for size in variant.done.shape.sizes

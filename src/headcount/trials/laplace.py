@@ -12,17 +12,18 @@ import numpy.typing as npt
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Recording, compare
+from headcount.audit.greybox import Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms import laplace as module
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.laplace import Laplace
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.length import Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import Recorder, declared_of, swapped
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -88,7 +89,10 @@ def law_of_count(mechanism: Laplace, true_count: int) -> Law:
     """The law of one noisy count, from 64-bit words."""
     edges = DiscreteLaplace(mechanism.scale).tables()[0].bounds
     return read_words(
-        lambda script, n: mechanism.draw(np.full(n, true_count, dtype=np.int64), script), edges
+        lambda script, n: mechanism.draw(
+            given(mechanism.sensitivity, np.full(n, true_count, dtype=np.int64)), Drawn(script)
+        ),
+        edges,
     )
 
 
@@ -105,10 +109,8 @@ def _grey(variant: Variant, moves: Sequence[int], subject: str) -> list[Finding]
     recordings = []
     for true_counts in (TRUE_COUNTS + np.array(moves), TRUE_COUNTS):
         recorder = Recorder()
-        with swapped(module, "noisy", recorder.noisy):
-            variant.done.draw(true_counts)
-        calls = [Call(settings, dict(enumerate(values))) for settings, values in recorder.noise]
-        recordings.append(Recording(tuple(calls), {}))
+        variant.done.draw(given(variant.done.sensitivity, true_counts), recorder)
+        recordings.append(Recording(calls_of(recorder, {}), {}))
     sensitivity = variant.declared.sensitivity
     declared = declared_of(variant.declared.event, sensitivity)
     return compare(recordings[0], recordings[1], [declared], subject)
@@ -119,7 +121,9 @@ def _sampled(
 ) -> Finding:
     sides = []
     for true_row in (TRUE_COUNTS + np.array(moves), TRUE_COUNTS):
-        noisy = variant.done.draw(np.tile(true_row, n)).reshape(n, -1)
+        noisy = variant.done.draw(
+            given(variant.done.sensitivity, np.tile(true_row, n)), Drawn()
+        ).reshape(n, -1)
         signed = np.clip(noisy - TRUE_COUNTS, -BOUND, BOUND) @ np.sign(moves)
         sides.append(np.stack([signed, noisy[:, 0]], axis=1).astype(np.int64))
     return audit_epsilon(*sides, epsilon=epsilon, delta=0.0, subject=subject)

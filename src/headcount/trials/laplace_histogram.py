@@ -15,6 +15,7 @@ from headcount.audit.greybox import Call, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows, pairs
 from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.laplace_histogram import LaplaceHistogram
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.noise.entropy import Entropy
@@ -22,11 +23,13 @@ from headcount.postprocess.runs import runs_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import declared_of, recorded
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.sorted_counts import BOUND, N_OUTPUTS, TRUE_COUNT, runs_from
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
+Runs = tuple[Integers, Integers]
 N_BUCKETS = 60
 
 
@@ -38,10 +41,14 @@ class Variant:
     done: LaplaceHistogram
     used_only: bool = False
 
-    def draw(self, true_runs: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
+    def draw(self, true_runs: Runs, chance: Chance) -> Runs:
         """Noisy counts and how many buckets have each."""
         used = int(true_runs[1].sum())
-        return self.done.draw(*true_runs, max(1, used) if self.used_only else N_BUCKETS)
+        return self.done.draw(
+            given(self.done.sensitivity, true_runs),
+            max(1, used) if self.used_only else N_BUCKETS,
+            chance,
+        )
 
 
 Make = Callable[[LaplaceHistogram], Variant]
@@ -77,10 +84,10 @@ def calibrated(epsilon: float) -> LaplaceHistogram:
 def law_of_bucket(mechanism: LaplaceHistogram, true_count: int) -> Law:
     """The law of the one noisy count of a histogram with one bucket, from 64-bit words."""
     (table,) = DiscreteLaplace(mechanism.scale).tables()
-    one = np.array([true_count]), np.array([1])
+    one = given(mechanism.sensitivity, (np.array([true_count]), np.array([1])))
 
     def draw(script: Entropy, n: int) -> list[int]:
-        return [int(mechanism.draw(*one, 1, script)[0][0]) for _ in range(n)]
+        return [int(mechanism.draw(one, 1, Drawn(script))[0][0]) for _ in range(n)]
 
     return read_words(draw, table.bounds)
 
@@ -106,12 +113,12 @@ def _grey(variant: Variant) -> list[Finding]:
 
 
 def _recording(variant: Variant, rows: Rows) -> Recording:
-    with recorded() as recorder:
-        _, noisy_groups = variant.draw(runs_from(rows))
+    recorder = Recorder()
+    _, noisy_groups = variant.draw(runs_from(rows), recorder)
     # Buckets have no names here: they are matched by rank, which is what the noise cannot tell.
     calls = tuple(
-        Call(settings, dict(enumerate(sorted(values, reverse=True))))
-        for settings, values in recorder.noise
+        Call(call.settings, dict(enumerate(sorted(call.true_values.values(), reverse=True))))
+        for call in calls_of(recorder, {})
     )
     return Recording(calls, {"number of noisy counts": str(int(noisy_groups.sum()))})
 
@@ -124,7 +131,7 @@ def _sampled(variant: Variant, epsilon: float) -> Finding:
         true_runs = runs_of(np.array(counts, dtype=np.int64))
         rows = []
         for _ in range(N_OUTPUTS):
-            noisy_counts, noisy_groups = variant.draw(true_runs)
+            noisy_counts, noisy_groups = variant.draw(true_runs, Drawn())
             large = noisy_counts > TRUE_COUNT // 2
             total = int(noisy_counts[large] @ noisy_groups[large])
             rows.append([total, int(noisy_counts[-1]), int(noisy_groups.sum())])

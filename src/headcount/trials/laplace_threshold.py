@@ -15,12 +15,14 @@ from headcount.audit.divergence import off_support, pure_epsilon, rho
 from headcount.audit.exact import read_words
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms.draw import noisy
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.laplace_threshold import LaplaceThreshold
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.noise.entropy import Entropy
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
+from headcount.trials.given import given
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -66,7 +68,9 @@ def law_of_group(mechanism: LaplaceThreshold, true_total: int) -> Law:
     """The law of one group: its noisy count, or absent."""
 
     def run(script: Entropy, n: int) -> list[int | None]:
-        kept, noisy_totals = mechanism.draw(np.full(n, true_total, dtype=np.int64), script)
+        kept, noisy_totals = mechanism.draw(
+            given(mechanism.sensitivity, np.full(n, true_total, dtype=np.int64)), Drawn(script)
+        )
         left: list[int | None] = [ABSENT] * n
         for at, noisy_total in zip(kept.tolist(), noisy_totals.tolist(), strict=True):
             left[at] = noisy_total
@@ -116,7 +120,9 @@ def _sampled(variant: Variant, epsilon: float, delta: float, n: int) -> list[Fin
     """Outputs alone: one heavy group with and without the user, and the user's own groups."""
     sides = []
     for true_total in (HIGH + BOUND, HIGH):
-        _, noisy_totals = variant.done.draw(np.full(n, true_total, dtype=np.int64))
+        _, noisy_totals = variant.done.draw(
+            given(variant.done.sensitivity, np.full(n, true_total, dtype=np.int64)), Drawn()
+        )
         sides.append(noisy_totals[:, None])
     subject = f"epsilon {epsilon}, all rows in one heavy group"
     if variant.declared.neighbours is Neighbours.REPLACE:
@@ -124,7 +130,7 @@ def _sampled(variant: Variant, epsilon: float, delta: float, n: int) -> list[Fin
     findings = [audit_epsilon(*sides, epsilon=epsilon, delta=delta, subject=subject)]
     totals = np.array([1] * BOUND + [0] * variant.n_left_over, dtype=np.int64)
     runs = min(n, 2_000_000 // len(totals))
-    kept, _ = variant.done.draw(np.tile(totals, runs))
+    kept, _ = variant.done.draw(given(variant.done.sensitivity, np.tile(totals, runs)), Drawn())
     hits = len(np.unique(kept // len(totals)))
     subject = f"epsilon {epsilon}, one row in each of {BOUND} groups"
     return [*findings, audit_support(hits, runs, delta=delta, subject=subject)]
@@ -179,11 +185,9 @@ def replaced_as_removed(mechanism: LaplaceThreshold) -> Variant:
 class AtLeast(LaplaceThreshold):
     """Releases what reaches the threshold, not only what is above it."""
 
-    def draw(
-        self, true_totals: Integers, entropy: Entropy | None = None
-    ) -> tuple[npt.NDArray[np.intp], Integers]:
+    def draw(self, query: Query[Integers], chance: Chance) -> tuple[npt.NDArray[np.intp], Integers]:
         """The shipped draw with ``>=`` in place of ``>``."""
-        noisy_totals = noisy(true_totals, DiscreteLaplace(self.scale), entropy)
+        noisy_totals = chance.noisy(query.ask(), DiscreteLaplace(self.scale))
         kept = (noisy_totals >= self.threshold).nonzero()[0]
         return kept, noisy_totals[kept]
 

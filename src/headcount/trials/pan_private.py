@@ -21,8 +21,9 @@ from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import Script, Words, read_words
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms import draw
+from headcount.mechanisms.chance import Drawn
 from headcount.noise.discrete_laplace import DiscreteLaplace
+from headcount.noise.entropy import Entropy
 from headcount.privacy.exact import exact
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.stream import Stream
@@ -31,7 +32,6 @@ from headcount.trials import pan_private_lives as lives
 from headcount.trials import pan_private_mutants as mutants
 from headcount.trials.pan_private_lives import WAYS, Integers, Way, read_counters, sampled
 from headcount.trials.pan_private_mutants import seized
-from headcount.trials.seam import swapped
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 Change = Callable[[], AbstractContextManager[None]]
@@ -58,14 +58,27 @@ class Following:
         return self._script.words(n)
 
 
+def drawing_from(entropy: Entropy) -> type[Stream]:
+    """Streams whose noise comes from this entropy, also when they are loaded, made alike or merged.
+
+    They are shipped streams in all else: mutants of those are mutants of these.
+    """
+
+    class Scripted(Stream):
+        _chance = Drawn(entropy)
+
+    return Scripted
+
+
 def state_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
     """The exact law of one counter in the file that a stream leaves, from 64-bit words."""
 
     def run(script: Script, n: int) -> Integers:
         groups = [f"{i:07d}" for i in range(n)]
-        with tempfile.TemporaryDirectory() as folder, swapped(draw, "SYSTEM", script):
+        with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "state.hcs"
-            stream = Stream(groups=groups, epsilon=epsilon, neighbours=neighbours, path=path)
+            kind = drawing_from(script)
+            stream = kind(groups=groups, epsilon=epsilon, neighbours=neighbours, path=path)
             stream.update(groups * n_events)
             stream.close()
             return read_counters(path, n)
@@ -78,11 +91,11 @@ def step_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
 
     def run(script: Script, n: int) -> Integers:
         groups = [f"{i:07d}" for i in range(n)]
-        with swapped(draw, "SYSTEM", Following(n, script)):
-            stream = Stream(groups=groups, epsilon=epsilon, neighbours=neighbours)
-            state = seized(stream)
-            stream.update(groups * n_events)
-            output: Integers = stream.finish().to_arrow().column("count").to_numpy()
+        kind = drawing_from(Following(n, script))
+        stream = kind(groups=groups, epsilon=epsilon, neighbours=neighbours)
+        state = seized(stream)
+        stream.update(groups * n_events)
+        output: Integers = stream.finish().to_arrow().column("count").to_numpy()
         return output - state
 
     return read_words(run, _edges(epsilon, neighbours))
@@ -93,11 +106,11 @@ def opened_law(epsilon: float, neighbours: Neighbours, n_events: int) -> Law:
 
     def run(script: Script, n: int) -> Integers:
         groups = [f"{i:07d}" for i in range(n)]
-        following = Following(n, script)
-        with tempfile.TemporaryDirectory() as folder, swapped(draw, "SYSTEM", following):
+        kind = drawing_from(Following(n, script))
+        with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "state.hcs"
-            Stream(groups=groups, epsilon=epsilon, neighbours=neighbours, path=path).close()
-            stream = Stream.load(path)
+            kind(groups=groups, epsilon=epsilon, neighbours=neighbours, path=path).close()
+            stream = kind.load(path)
             stream.update(groups * n_events)
             step = seized(stream) - read_counters(path, n)
             stream.close()

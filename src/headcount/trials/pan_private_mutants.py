@@ -13,10 +13,11 @@ import numpy as np
 
 from headcount.mechanisms.pan_private import one_event
 from headcount.privacy.neighbours import Neighbours
-from headcount.streams import terms
+from headcount.streams import places, terms
 from headcount.streams.file import Counters
 from headcount.streams.places import Kept, Place
-from headcount.streams.stream import Stream, new_file
+from headcount.streams.stream import Stream
+from headcount.trials.given import given
 from headcount.trials.seam import swapped
 
 
@@ -30,7 +31,7 @@ def no_first_noise() -> Iterator[None]:
     """Counters that begin at zero; noise comes with the output."""
 
     def bare(self: Stream, asked: terms.Terms, path: Any) -> None:
-        self._use(Place(asked) if path is None else new_file(asked, path))
+        self._use(self._new_place(asked, path))
         self._place.is_ahead = True
 
     with swapped(Stream, "_begin", bare):
@@ -58,7 +59,10 @@ def noise_when_touched() -> Iterator[None]:
         before = seized(self)
         add(self, *laid_out)
         new = (before == 0) & (self._place.counters != 0)
-        noise: Counters = self.terms.mechanism.draw(np.zeros(int(new.sum()), np.int64))
+        noise: Counters = self.terms.mechanism.draw(
+            given(self.terms.mechanism.sensitivity, np.zeros(int(new.sum()), np.int64)),
+            self._chance,
+        )
         self._place.counters[new] += noise
 
     with no_first_noise(), swapped(Stream, "add_laid_out", touched):
@@ -75,12 +79,12 @@ def seen_states_share_noise() -> Iterator[None]:
 @contextmanager
 def opened_without_noise() -> Iterator[None]:
     """A file is opened, and counting goes on over the noise that is in it."""
-    with swapped(Stream, "load", staticmethod(_opened)):
+    with swapped(Stream, "load", classmethod(_opened)):
         yield
 
 
-def _opened(path: Path) -> Stream:
-    stream = Stream.at_rest(path)
+def _opened(cls: type[Stream], path: Path) -> Stream:
+    stream = cls.at_rest(path)
     stream._is_at_rest = False
     return stream
 
@@ -96,8 +100,8 @@ def noise_waits_for_an_event() -> Iterator[None]:
         yield
         waiting.add(id(self))
 
-    def opened(path: Path) -> Stream:
-        stream = _opened(path)
+    def opened(cls: type[Stream], path: Path) -> Stream:
+        stream = _opened(cls, path)
         waiting.add(id(stream._place))
         stream._place.is_ahead = True
         return stream
@@ -110,7 +114,7 @@ def noise_waits_for_an_event() -> Iterator[None]:
 
     with (
         swapped(Place, "fresh_after", later),
-        swapped(Stream, "load", staticmethod(opened)),
+        swapped(Stream, "load", classmethod(opened)),
         swapped(Stream, "add_laid_out", first),
     ):
         yield
@@ -145,5 +149,8 @@ def merge_forgets() -> Iterator[None]:
 @contextmanager
 def noise_of_add_remove() -> Iterator[None]:
     """Noise for one counter that moves, where a replaced event moves two."""
-    with swapped(terms, "one_event", lambda _asked: one_event(Neighbours.ADD_REMOVE)):
+    with (
+        swapped(terms, "one_event", lambda _asked: one_event(Neighbours.ADD_REMOVE)),
+        swapped(places, "one_event", lambda _asked: one_event(Neighbours.ADD_REMOVE)),
+    ):
         yield

@@ -1,22 +1,20 @@
 """Trial of ``PrivateCountRelease``: every selection and measurement against what it was charged.
 
-The filter, the selection and the noise are replaced by ones that write down what happens. Each
-selection is made to choose the first row, so neighbours go through the same steps; its law is then
-found from the scores that reached it, for both tables, and held against the charge before it.
+The mechanism is handed a chance that writes down what happens and adds no noise. Each selection
+chooses the first row, so neighbours go through the same steps; its law is then found from the
+scores that reached it, for both tables, and held against the charge before it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.filter import Filter
 from headcount.audit.blackbox import audit_support
@@ -24,9 +22,13 @@ from headcount.audit.divergence import off_support, range_epsilon
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import private_count_release as module
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.private_count_release import Measured, PrivateCountRelease
+from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import swapped, writing_filter
+from headcount.trials.given import given
+from headcount.trials.seam import Charge, Choice, Integers, Noise, Recorder, swapped
 from headcount.trials.selection import chosen_law
 from headcount.trials.trial import Case, Effort, Trial
 
@@ -56,30 +58,23 @@ PAIRS: list[Pair] = [
 ]
 
 
-@dataclass
-class Log:
-    """What happened, in order: charges, and the primitives that were called after them."""
+class Log(Recorder):
+    """What happened, in order: charges, and what was asked for after each of them."""
 
-    charges: list[Zcdp] = field(default_factory=list)
-    selections: list[tuple[int, list[int]]] = field(default_factory=list)
-    noises: list[tuple[int, Fraction]] = field(default_factory=list)
+    def noisy(self, true_counts: Integers, law: Any) -> Integers:
+        """No noise: the counts themselves."""
+        super().noisy(true_counts, law)
+        return true_counts
 
-    def select(self, scores: npt.NDArray[np.int64], _rate: object, _entropy: object) -> int:
-        """Choose the first candidate."""
-        self.selections.append((len(self.charges), scores.tolist()))
-        return 0
-
-    def noise(self, sigma_squared: Fraction) -> Any:
-        """A law that draws zeros."""
-        log = self
-
-        class Zeros:
-            @staticmethod
-            def draw(n: int, _entropy: object) -> npt.NDArray[np.int64]:
-                log.noises.append((len(log.charges), sigma_squared))
-                return np.zeros(n, dtype=np.int64)
-
-        return Zeros()
+    def paid(self) -> Iterator[tuple[Zcdp, Noise | Choice]]:
+        """All noise and all choices, each with the charge just before it; a charge pays once."""
+        charge = Zcdp(0)
+        for one in self.asked:
+            if isinstance(one, Charge):
+                charge = one.spend
+            elif isinstance(one, Noise | Choice):
+                yield charge, one
+                charge = Zcdp(0)
 
 
 def ordered(counts: Counts) -> list[tuple[str, int]]:
@@ -94,12 +89,11 @@ def run(mechanism: PrivateCountRelease, counts: Counts, first: int) -> tuple[Log
     """
     log = Log()
     rows = ordered(counts)
-    with ExitStack() as stack:
-        stack.enter_context(swapped(module, "FIRST_THRESHOLD", first))
-        stack.enter_context(swapped(module, "Filter", writing_filter(log.charges)))
-        stack.enter_context(swapped(module, "select", log.select))
-        stack.enter_context(swapped(module, "DiscreteGaussian", log.noise))
-        released = mechanism.draw(np.array([count for _, count in rows], dtype=np.int64))
+    with swapped(module, "FIRST_THRESHOLD", first):
+        released = mechanism.draw(
+            given(mechanism.sensitivity, np.array([count for _, count in rows], dtype=np.int64)),
+            log,
+        )
     return log, [rows[one.position][0] for one in released]
 
 
@@ -107,9 +101,9 @@ def _selection_laws(log: Log, names: list[str], counts: Counts) -> list[tuple[Zc
     """The law of each selection over names, with the charge before it."""
     left = [name for name, _ in ordered(counts)[:MAX_ROWS]]
     laws = []
-    for step, (n_charges, scores) in enumerate(log.selections):
-        law = chosen_law(scores, module.EPSILON_UNIT)
-        charge = log.charges[n_charges - 1] if n_charges else Zcdp(0)
+    choices = [(charge, one) for charge, one in log.paid() if isinstance(one, Choice)]
+    for step, (charge, choice) in enumerate(choices):
+        law = chosen_law(choice.true_values, choice.rate)
         laws.append((charge, law.mapped([*left, NONE].__getitem__)))
         if step < len(names):
             left.remove(names[step])
@@ -158,16 +152,17 @@ def _all_at_least(laws: list[Law], least: float) -> bool:
 
 
 def _measurements(log: Log, subject: str) -> list[Finding]:
-    """Noise on a count that one user moves by one, against the charge just before it."""
+    """Noise on counts that one user moves by one each, against the charge just before it."""
     return [
         Finding(
             Tier.GREY_BOX,
             f"{subject}, measurement",
             "rho",
-            float(log.charges[n_charges - 1].rho),
-            float(1 / (2 * variance)),
+            float(charge.rho),
+            float(len(one.true_values) / (2 * one.law.sigma_squared)),
         )
-        for n_charges, variance in log.noises
+        for charge, one in log.paid()
+        if isinstance(one, Noise)
     ]
 
 
@@ -176,9 +171,8 @@ def _sampled(make: Callable[[], PrivateCountRelease], n: int) -> Finding:
     rows = ordered(counts)
     values = np.array([count for _, count in rows], dtype=np.int64)
     mechanism = make()
-    hits = sum(
-        any(rows[one.position][0] == "v" for one in mechanism.draw(values)) for _ in range(n)
-    )
+    runs = (mechanism.draw(given(mechanism.sensitivity, values), Drawn()) for _ in range(n))
+    hits = sum(any(rows[one.position][0] == "v" for one in released) for released in runs)
     return audit_support(hits, n, delta=float(DELTA), subject="one new group")
 
 
@@ -187,15 +181,20 @@ def as_shipped() -> PrivateCountRelease:
     return PrivateCountRelease(Zcdp(1, DELTA), 0.1, max_rows=MAX_ROWS, max_calls=200)
 
 
+def of_the_largest() -> PrivateCountRelease:
+    """The same, asked for the largest group: two are found, and the rest is spent on both."""
+    return replace(as_shipped(), top=1)
+
+
 class BoundaryLost(PrivateCountRelease):
     """Reads the row beyond the table as 0, as a table of k rows would have it."""
 
     __slots__ = ()
 
     def _select(
-        self, true_left: Any, true_boundary: int, epsilon: Fraction, source: Any
+        self, true_left: Any, true_boundary: int, epsilon: Fraction, chance: Chance
     ) -> int | None:
-        return PrivateCountRelease._select(self, true_left, 0, epsilon, source)
+        return PrivateCountRelease._select(self, true_left, 0, epsilon, chance)
 
 
 class MarginForOneRow(PrivateCountRelease):
@@ -215,29 +214,65 @@ class NoiseFromTheTarget(PrivateCountRelease):
     __slots__ = ()
 
     def _measure(
-        self, position: int, true_count: int, epsilon: Fraction, budget: Filter, source: Any
+        self, position: int, true_count: int, epsilon: Fraction, budget: Filter, chance: Chance
     ) -> Measured:
         sigma = self.within / module.Z * (1 + float(self.margin / epsilon))
         budget.charge(Zcdp(epsilon**2 / 8))
         variance = Fraction(sigma**2)
-        noise = int(vars(module)["DiscreteGaussian"](variance).draw(1, source)[0])
-        return Measured(position, true_count + noise, sigma)
+        noisy = chance.noisy(np.array([true_count]), DiscreteGaussian(variance))
+        return Measured(position, float(noisy[0]), sigma)
+
+
+class RestForOneRow(PrivateCountRelease):
+    """Spends what is left on all rows with noise for one of them."""
+
+    __slots__ = ()
+
+    def _sharpened(
+        self, released: list[Measured], true_scores: Any, budget: Filter, chance: Chance
+    ) -> list[Measured]:
+        with swapped(Sensitivity, "of_entries", staticmethod(lambda *_: Sensitivity.of_sum(1))):
+            return PrivateCountRelease._sharpened(self, released, true_scores, budget, chance)
+
+
+class RestNotCharged(PrivateCountRelease):
+    """Measures all rows once more, and charges nothing for that."""
+
+    __slots__ = ()
+
+    def _sharpened(
+        self, released: list[Measured], true_scores: Any, budget: Filter, chance: Chance
+    ) -> list[Measured]:
+        spare = Filter(self.limit)
+        return PrivateCountRelease._sharpened(self, released, true_scores, spare, chance)
 
 
 def _broken(
-    cls: type[PrivateCountRelease], pairs: Sequence[Pair], threshold: int, within: float = 0.1
+    cls: type[PrivateCountRelease],
+    pairs: Sequence[Pair],
+    threshold: int,
+    within: float = 0.1,
+    top: int | None = None,
 ) -> Callable[[Effort], Sequence[Finding]]:
     def make() -> PrivateCountRelease:
-        return cls(Zcdp(1, DELTA), within, max_rows=MAX_ROWS, max_calls=200)
+        return cls(Zcdp(1, DELTA), within, max_rows=MAX_ROWS, max_calls=200, top=top)
 
     return lambda _effort: _stepwise(make, pairs, (threshold,))
 
 
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
     if effort is Effort.QUICK:
-        return [*_stepwise(as_shipped, PAIRS[::4], (LOW,)), _sampled(as_shipped, 20)]
+        return [
+            *_stepwise(as_shipped, PAIRS[::4], (LOW,)),
+            *_stepwise(of_the_largest, PAIRS[2:3], (LOW,)),
+            _sampled(as_shipped, 20),
+        ]
     thresholds = (module.FIRST_THRESHOLD, LOW)
-    return [*_stepwise(as_shipped, PAIRS, thresholds), _sampled(as_shipped, 200)]
+    return [
+        *_stepwise(as_shipped, PAIRS, thresholds),
+        *_stepwise(of_the_largest, PAIRS, thresholds),
+        _sampled(as_shipped, 200),
+    ]
 
 
 TRIAL = Trial(
@@ -245,6 +280,8 @@ TRIAL = Trial(
     (
         Case("as shipped", _as_shipped, is_mutant=False),
         Case("the row beyond the table read as 0", _broken(BoundaryLost, PAIRS[4:], LOW)),
+        Case("the rest with noise for one row", _broken(RestForOneRow, PAIRS[2:3], LOW, top=1)),
+        Case("the rest not charged", _broken(RestNotCharged, PAIRS[2:3], LOW, top=1)),
         Case("a margin for one row", _broken(MarginForOneRow, PAIRS[5:], LOW)),
         Case(
             "noise from the target, not floored",

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-import headcount as hc
-from headcount.audit.greybox import Call, Declared, Recording, compare
+from headcount.audit.greybox import Declared, Recording, compare
 from headcount.audit.verdict import Finding
 from headcount.contributions import values as values_module
 from headcount.contributions.groups import USER
 from headcount.contributions.sampled_values import Values
 from headcount.contributions.values import CELL
-from headcount.ledger.ledger import Ledger
-from headcount.mechanisms import exponential_quantile
 from headcount.mechanisms.hierarchical_histogram import sensitivity_of
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.event import Composed
-from headcount.trials.seam import recorded, settings_of, swapped
+from headcount.trials.door import opened, released
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, choice_settings, settings_of, swapped
 from headcount.trials.trial import Case, Effort, Trial
 
 Rows = list[tuple[str, float | None]]
@@ -44,28 +41,14 @@ def _table(rows: Rows) -> pa.Table:
 
 
 def _recorded(rows: Rows, per_user: str) -> tuple[Recording, Any]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        recorded() as recorder,
-        swapped(exponential_quantile, "select", recorder.select),
-    ):
-        data = hc.open(
-            _table(rows),
-            user="user",
-            account="audit",
-            budget=hc.Budget(epsilon=1, delta=1e-2),
-            ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
-        )
+    recorder = Recorder()
+    with opened(_table(rows), user="user") as data:
         plan = data.quantiles(
             "x", at=[0.5, 0.9], bounds=(0, 32), step=1, per_user=per_user, spend="1"
         )
         text = str(plan)
-        plan.release()
-    calls = [
-        Call(settings, dict(enumerate(numbers)))
-        for settings, numbers in (*recorder.noise, *recorder.selections)
-    ]
-    return Recording(tuple(calls), {"plan": text}), plan.work.event
+        released(plan, recorder)
+    return Recording(calls_of(recorder, {}), {"plan": text}), plan.work.event
 
 
 def _declared(event: Any) -> list[Declared]:
@@ -84,8 +67,7 @@ def _declared(event: Any) -> list[Declared]:
     ]
     for choice, max_move in zip(choices, (1, 9), strict=True):
         rate = choice.epsilon / (2 * max_move)  # type: ignore[union-attr]
-        settings = {"law": "exponential mechanism", "epsilon_over_range": str(rate)}
-        claims.append(Declared(settings, score_range=2 * max_move))
+        claims.append(Declared(choice_settings(rate), score_range=2 * max_move))
     return claims
 
 
@@ -127,10 +109,12 @@ def bounds_from_data() -> Iterator[None]:
     shipped = Values.users_per_cell
 
     def users_per_cell(self: Any) -> Any:
-        true_cells = shipped(self)
+        query = shipped(self)
+        true_cells = query.ask()
         last = int(np.flatnonzero(true_cells).max(initial=0))
         stretched = np.arange(last + 1) * len(true_cells) // (last + 1)
-        return np.bincount(stretched, true_cells[: last + 1], len(true_cells)).astype(np.int64)
+        cells = np.bincount(stretched, true_cells[: last + 1], len(true_cells)).astype(np.int64)
+        return given(query.sensitivity, cells)
 
     with swapped(Values, "users_per_cell", users_per_cell):
         yield
@@ -139,7 +123,7 @@ def bounds_from_data() -> Iterator[None]:
 @contextmanager
 def weighted_by_rows() -> Iterator[None]:
     """Users are worth as much as they have rows, up to three."""
-    shipped = values_module.counted
+    shipped = values_module._counted
 
     def counted(table: Any, users: Any, cells: Any) -> Any:
         rows = table.expr
@@ -148,7 +132,7 @@ def weighted_by_rows() -> Iterator[None]:
         again = users.semi_join(heavy, USER)
         return shipped(table, users, cells) + shipped(table, again, cells)
 
-    with swapped(values_module, "counted", counted):
+    with swapped(values_module, "_counted", counted):
         yield
 
 

@@ -12,10 +12,11 @@ from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import range_epsilon, rho
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms import radius as module
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.radius import Radius
 from headcount.privacy.neighbours import Neighbours
-from headcount.trials.seam import swapped
+from headcount.trials import seam
+from headcount.trials.given import given
 from headcount.trials.selection import stated_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
@@ -42,15 +43,11 @@ REPLACED: tuple[Pair, ...] = tuple(
 
 def reached(choice: Radius, true_users: Sequence[int]) -> tuple[list[int], Fraction]:
     """The scores and the rate at which the selection is made."""
-    calls: list[tuple[list[int], Fraction]] = []
-
-    def select(scores: Integers, rate: Fraction, _entropy: object) -> int:
-        calls.append((scores.tolist(), rate))
-        return 0
-
-    with swapped(module, "select", select):
-        choice.draw(np.array(true_users, dtype=np.int64))
-    return calls[0]
+    return seam.reached(
+        lambda chance: choice.draw(
+            given(choice.sensitivity, np.array(true_users, dtype=np.int64)), chance
+        )
+    )
 
 
 def _held(choice: Radius, pair: Pair, epsilon: float) -> list[Finding]:
@@ -85,7 +82,13 @@ def _examined(
 
 def _sampled(choice: Radius, pair: Pair, epsilon: float) -> Finding:
     sides = [
-        np.array([[choice.draw(np.array(cells))] for _ in range(N_OUTPUTS)], np.int64)
+        np.array(
+            [
+                [choice.draw(given(choice.sensitivity, np.array(cells)), Drawn())]
+                for _ in range(N_OUTPUTS)
+            ],
+            np.int64,
+        )
         for cells in pair[:2]
     ]
     subject = f"epsilon {epsilon}, outputs, {choice.neighbours}"

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from headcount.contributions.bound import bound as bound_contributions
+from headcount.contributions.group_totals import GroupTotals
 from headcount.contributions.groups import TOTAL
 from headcount.contributions.tally import Tally
+from headcount.mechanisms.chance import Chance
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
-from headcount.noise import selection
-from headcount.noise.entropy import OsEntropy
 from headcount.privacy.bounds import Bounds
-from headcount.releases import count_users, rows, run
+from headcount.releases import rows, run
+from headcount.releases.count_users import plan as count_users
 from headcount.trials.seam import swapped
 from headcount.trials.tables import GROUP
 
@@ -27,7 +29,8 @@ def unbounded() -> AbstractContextManager[None]:
 
     def all_groups(table: Any, by: Any, bounds: Bounds, **options: Any) -> Any:
         loose = Bounds(1 << 20, (1 << 20) - 1, bounds.lattice_bits)
-        return bound_contributions(table, by, loose, **options)
+        claimed = bound_contributions(table, by, bounds, **options).sensitivity
+        return replace(bound_contributions(table, by, loose, **options), sensitivity=claimed)
 
     return swapped(count_users, "bound_contributions", all_groups)
 
@@ -35,16 +38,17 @@ def unbounded() -> AbstractContextManager[None]:
 def ordered_by_true_count() -> AbstractContextManager[Any]:
     """Rows in the order of their true counts, as an engine may well deliver them."""
 
-    def found(true_tally: Tally, mechanism: GaussianThreshold) -> Any:
+    def draw_found(true_tally: Tally, mechanism: GaussianThreshold, chance: Chance) -> Any:
         class Ordered:
             schema = true_tally.schema
 
             @staticmethod
-            def batches(**_options: Any) -> Any:
-                batches = list(true_tally.batches(ordered=True))
-                return [b.sort_by([(TOTAL, "descending")]) for b in batches]
+            def parts(**_options: Any) -> Any:
+                for part in true_tally.parts(ordered=True):
+                    by_total = partial(part._read().sort_by, [(TOTAL, "descending")])
+                    yield GroupTotals(part.query.sensitivity, by_total)
 
-        return shipped_found(Ordered, mechanism)  # type: ignore[arg-type]
+        return shipped_found(Ordered, mechanism, chance)  # type: ignore[arg-type]
 
     def unsorted(groups: Any, noisy_totals: Any, *options: Any) -> Any:
         numbered = groups.select([]).append_column("n", [np.arange(len(noisy_totals))])
@@ -53,9 +57,9 @@ def ordered_by_true_count() -> AbstractContextManager[Any]:
             table = table.add_column(0, name, groups.column(name))
         return table
 
-    shipped_found, shipped_rows = rows.found, rows.with_error_bars
+    shipped_found, shipped_rows = rows.draw_found, rows.with_error_bars
     stack = ExitStack()
-    stack.enter_context(swapped(count_users, "found", found))
+    stack.enter_context(swapped(count_users, "draw_found", draw_found))
     stack.enter_context(swapped(count_users, "with_error_bars", unsorted))
     return stack
 
@@ -63,32 +67,33 @@ def ordered_by_true_count() -> AbstractContextManager[Any]:
 def errors_passed_on() -> AbstractContextManager[None]:
     """What the engine says reaches the caller."""
 
-    def passed_on(work: Any, sequence: int, progress: Any) -> Any:
-        return work.read_and_draw(bytes(32), sequence, progress)
+    def passed_on(work: Any, session: Any, _stages: Any, entry: int) -> Any:
+        return work.released(work.read_and_draw(session), entry).to_bytes()
 
     return swapped(run, "_withholding_engine_errors", passed_on)
 
 
 def groups_logged() -> AbstractContextManager[None]:
     """A debug line that names what was found."""
-    shipped = rows.found
+    shipped = rows.draw_found
 
-    def found(true_tally: Tally, mechanism: GaussianThreshold) -> Any:
-        for batch in true_tally.batches():
-            logging.getLogger("headcount").debug("groups %s", batch.column(GROUP).to_pylist())
-        return shipped(true_tally, mechanism)
+    def draw_found(true_tally: Tally, mechanism: GaussianThreshold, chance: Chance) -> Any:
+        for part in true_tally.parts(ordered=True):
+            names = part.every_name().column(GROUP).to_pylist()
+            logging.getLogger("headcount").debug("groups %s", names)
+        return shipped(true_tally, mechanism, chance)
 
-    return swapped(count_users, "found", found)
+    return swapped(count_users, "draw_found", draw_found)
 
 
 def uncharged_choice() -> AbstractContextManager[None]:
     """A choice made on the true totals, exactly drawn and never declared."""
-    shipped = rows.found
+    shipped = rows.draw_found
 
-    def found(true_tally: Tally, mechanism: GaussianThreshold) -> Any:
-        true_sum = sum(int(pc.sum(b.column(TOTAL)).as_py()) for b in true_tally.batches())
+    def draw_found(true_tally: Tally, mechanism: GaussianThreshold, chance: Chance) -> Any:
+        true_sum = sum(int(part.query.ask().sum()) for part in true_tally.parts(ordered=True))
         scores = np.array([-abs(true_sum - (k << 16)) for k in range(4)], dtype=np.int64)
-        selection.select(scores, Fraction(1, 2), OsEntropy())
-        return shipped(true_tally, mechanism)
+        chance.select(scores, Fraction(1, 2))
+        return shipped(true_tally, mechanism, chance)
 
-    return swapped(count_users, "found", found)
+    return swapped(count_users, "draw_found", draw_found)

@@ -16,14 +16,14 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from headcount.accounting.convert import zcdp_of
-from headcount.accounting.sampling import best
+from headcount.accounting.sampling.solver import best
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import delta_at
 from headcount.audit.law import Law, independent
 from headcount.audit.neighbours import Rows
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions import sample as sample_module
-from headcount.contributions.groups import TOTAL, USER, Grouped
+from headcount.contributions.groups import USER, Grouped
 from headcount.contributions.keep import keyed
 from headcount.contributions.sample import Coins, sampled_counts
 from headcount.contributions.secret import KEY
@@ -33,6 +33,7 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
 from headcount.trials import tables
+from headcount.trials.given import given
 from headcount.trials.seam import swapped
 from headcount.trials.tables import GROUP, by_copy, copied
 from headcount.trials.trial import POINTS, Case, Effort, Trial
@@ -59,7 +60,7 @@ def group_law(mechanism: SampleThreshold, size: int) -> Law:
     """What the mechanism shows of one group: its own coins, its own rule."""
     chance = mechanism.coin_limit / (1 << COIN_BITS)
     counts = np.arange(size + 1)
-    shown, _ = mechanism.keep(counts)
+    shown, _ = mechanism.keep(given(mechanism.sensitivity, counts))
     shares = stats.binom.pmf(shown, size, chance)
     masses = {int(x): Fraction(float(share)) for x, share in zip(shown, shares, strict=True)}
     return Law({HIDDEN: max(Fraction(0), 1 - sum(masses.values(), Fraction(0))), **masses})
@@ -189,9 +190,9 @@ def _drawn(
     coins = Coins(mechanism.answers, mechanism.coin_limit, mechanism.threshold)
     table = open_table(copied(rows, n), user=tables.USER)
     shown = sampled_counts(table, GROUP, coins, key=os.urandom(32))
-    counts = shown.column(TOTAL).to_pylist()
+    counts = shown.query.ask().tolist()
     features = np.zeros((n, len(groups) + 1), dtype=np.int64)
-    for copy, found in enumerate(by_copy(shown.column(GROUP).to_pylist(), n)):
+    for copy, found in enumerate(by_copy(shown.every_name().column(GROUP).to_pylist(), n)):
         for i, group in enumerate(groups):
             features[copy, i] = counts[found[group]] if group in found else 0
     # How far the first and the last group are apart, where both are shown.

@@ -13,7 +13,7 @@ from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
 from headcount.audit.exact import walk
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
-from headcount.noise.entropy import OsEntropy
+from headcount.mechanisms.chance import Drawn
 from headcount.noise.selection import Selection, selection_law
 from headcount.trials.discrete_laplace import NARROW, RESIDUAL
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
@@ -58,7 +58,7 @@ def _exact(left: Law, right: Law, epsilon: Fraction, subject: str) -> list[Findi
 
 def _rows(scores: Sequence[int], rate: Fraction, n: int) -> Rows:
     choice = Selection(np.array(scores, dtype=np.int64), rate)
-    return choice.draw(n, OsEntropy())[:, None]
+    return choice.draw(n, Drawn().entropy)[:, None]
 
 
 def _at(epsilon: Fraction, rate: Fraction, n: int) -> list[Finding]:

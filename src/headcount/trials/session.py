@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headcount.trials.trial import Effort, Outcome, Trial, examine
+from headcount.trials import workers
+from headcount.trials.trial import Effort, Outcome, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,11 @@ class Summary:
 
 
 def hold(trials: Sequence[Trial], effort: Effort) -> Iterator[Outcome]:
-    """Examine every case, one by one."""
-    for trial in trials:
-        for case in trial.cases:
-            yield examine(trial.mechanism, case, effort)
+    """Examine every case, away from this process, and say what was found in their order."""
+    cases = [(trial.mechanism, case) for trial in trials for case in trial.cases]
+    found = workers.examined([(mechanism, case.name) for mechanism, case in cases], effort)
+    for (mechanism, case), findings in zip(cases, found, strict=True):
+        yield Outcome(mechanism, case, findings)
 
 
 def summary(outcomes: Sequence[Outcome], effort: Effort, passes: int, started: float) -> Summary:

@@ -13,10 +13,11 @@ from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import rho
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Recording, compare
+from headcount.audit.greybox import Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows, pairs, true_counts
 from headcount.audit.verdict import Finding, Tier
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.sorted_counts import SortedCounts
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.entropy import Entropy
@@ -24,7 +25,8 @@ from headcount.postprocess.runs import runs_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
-from headcount.trials.seam import declared_of, recorded
+from headcount.trials.given import given
+from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
@@ -47,10 +49,10 @@ class Variant:
     done: SortedCounts
     positions_from_data: bool = False
 
-    def draw(self, true_runs: tuple[Integers, Integers]) -> Integers:
+    def draw(self, true_runs: tuple[Integers, Integers], chance: Chance) -> Integers:
         """All noisy counts, largest first."""
         n = int(true_runs[1].sum()) if self.positions_from_data else N_POSITIONS
-        parts = self.done.draw(*true_runs, max(1, n))
+        parts = self.done.draw(given(self.done.sensitivity, true_runs), max(1, n), chance)
         return np.concatenate(list(parts))
 
 
@@ -90,7 +92,8 @@ def law_of_position(mechanism: SortedCounts, true_count: int) -> Law:
     alike = np.array([true_count])
 
     def draw(script: Entropy, n: int) -> Integers:
-        parts = mechanism.draw(alike, np.array([n]), n, script)
+        runs = given(mechanism.sensitivity, (alike, np.array([n])))
+        parts = mechanism.draw(runs, n, Drawn(script))
         return np.concatenate(list(parts))
 
     return read_words(draw, edges)
@@ -115,9 +118,9 @@ def _grey(variant: Variant) -> list[Finding]:
 
 
 def _recording(variant: Variant, rows: Rows) -> Recording:
-    with recorded() as recorder:
-        drawn = variant.draw(runs_from(rows))
-    calls = tuple(Call(settings, dict(enumerate(values))) for settings, values in recorder.noise)
+    recorder = Recorder()
+    drawn = variant.draw(runs_from(rows), recorder)
+    calls = calls_of(recorder, {})
     return Recording(calls, {"number of positions": str(len(drawn))})
 
 
@@ -128,7 +131,7 @@ def _sampled(variant: Variant, epsilon: float, delta: float) -> Finding:
         true_runs = runs_of(np.array(counts, dtype=np.int64))
         rows = []
         for _ in range(N_OUTPUTS):
-            noisy = variant.draw(true_runs)
+            noisy = variant.draw(true_runs, Drawn())
             rows.append([int(noisy[:BOUND].sum()), int(noisy[0]), len(noisy)])
         sides.append(np.array(rows, dtype=np.int64))
     subject = f"epsilon {epsilon}, outputs"

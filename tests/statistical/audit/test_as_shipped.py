@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headcount.audit.verdict import Tier
-from headcount.trials.roll import MECHANISMS, trial_of
+from headcount.trials.register import MECHANISMS, trial_of
 from headcount.trials.trial import DELTAS, EPSILONS, POINTS, Effort, examine
 
 SAMPLERS = ("discrete_laplace", "discrete_gaussian", "selection")
@@ -17,6 +17,7 @@ STAGED = (
     "count_events",
     "count_events_found",
     "distribution",
+    "verbs",
 )
 # Reading draws nothing, so nothing can be estimated from its outputs: rows are compared themselves.
 NOT_DRAWN = ("reading",)

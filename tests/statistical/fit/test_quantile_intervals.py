@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram, sensitivity_of
-from headcount.mechanisms.hierarchy_public import Hierarchy
+from headcount.mechanisms.hierarchy import Hierarchy
 from headcount.privacy.spend import Zcdp
-from headcount.releases.quantile_methods import NoisyQuantiles
+from headcount.releases.values.methods import NoisyQuantiles
+from headcount.trials.given import given
 
 rng = np.random.default_rng(5)
 N_CELLS = 512
@@ -44,7 +46,8 @@ def test_intervals_of_quantiles_hold_the_truth(name: str, method: str) -> None:
     for rho in ("0.005", "0.1"):
         drawn = NoisyQuantiles.calibrate(AT, N_CELLS, Zcdp(rho), method)
         for _ in range(RUNS // 2):
-            for at, (cell, first, last) in zip(AT, drawn.draw(cells), strict=True):
+            found = drawn.draw(given(drawn.cells.sensitivity, cells), Drawn())
+            for at, (cell, first, last) in zip(AT, found, strict=True):
                 held.append(first <= true_cell(cells, at) <= last)
                 assert first <= cell <= last
     # They say 95 %, and 93 % leaves room for chance.
@@ -57,7 +60,7 @@ def test_intervals_made_for_half_the_noise_fail() -> None:
     loud = HierarchicalHistogram(shape, Gaussian(sensitivity_of(9), Fraction(10**6)))
     held = []
     for _ in range(RUNS):
-        drawn = loud.draw(cells)
+        drawn = loud.draw(given(loud.sensitivity, cells), Drawn())
         claimed = type(drawn)(shape, drawn.sd / 3, drawn.noisy_cells)
         _, first, last = claimed.quantile(0.5, 0.95)
         held.append(first <= true_cell(cells, Fraction(1, 2)) <= last)
@@ -69,7 +72,12 @@ def test_ranges_are_as_far_off_as_they_say() -> None:
     ranges = [(0, 10), (3, 200), (17, 18), (0, N_CELLS)]
     mechanism = HierarchicalHistogram.calibrate(Hierarchy(N_CELLS, 4, 4), Zcdp("0.05"))
     truth = np.array([cells[a:b].sum() for a, b in ranges])
-    off = np.array([mechanism.draw(cells).ranges(ranges) - truth for _ in range(600)])
+    off = np.array(
+        [
+            mechanism.draw(given(mechanism.sensitivity, cells), Drawn()).ranges(ranges) - truth
+            for _ in range(600)
+        ]
+    )
     sds = mechanism.range_sd(ranges)
     assert np.all(np.abs(off.mean(axis=0)) < 5 * sds / np.sqrt(600))
     assert np.all(np.abs(off.std(axis=0) / sds - 1) < 0.15)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from headcount.accounting.sampling_composed import Losses, composed_delta, one_sample
-from headcount.accounting.sampling_profile import sup_up
-from headcount.accounting.sampling_zcdp import rho_of
+from headcount.accounting.sampling.composed import Losses, composed_delta, one_sample
+from headcount.accounting.sampling.profile import sup_up
+from headcount.accounting.sampling.zcdp import rho_of
 from headcount.privacy.neighbours import Neighbours
 
 ADD_REMOVE = Neighbours.ADD_REMOVE

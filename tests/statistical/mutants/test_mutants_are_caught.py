@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headcount.audit.verdict import Finding, Tier
-from headcount.trials.roll import trials
+from headcount.trials.register import trials
 from headcount.trials.trial import Case, Effort, examine
 
 MUTANTS = [

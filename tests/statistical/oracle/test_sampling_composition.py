@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from headcount.accounting.sampling_composed import composed_delta
-from headcount.accounting.sampling_profile import q_of
+from headcount.accounting.sampling.composed import composed_delta
+from headcount.accounting.sampling.profile import q_of
 from headcount.privacy.neighbours import Neighbours
 
 ORACLE = os.environ.get("HEADCOUNT_ORACLE_PYTHON")

@@ -17,8 +17,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 import pytest
 
-from headcount.accounting.sampling_composed import STEPS, TOP, composed_delta
-from headcount.accounting.sampling_profile import sup_profile
+from headcount.accounting.sampling.composed import STEPS, TOP, composed_delta
+from headcount.accounting.sampling.profile import sup_profile
 from headcount.privacy.neighbours import Neighbours
 
 BITS = 256

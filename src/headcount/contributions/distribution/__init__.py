@@ -1,0 +1,1 @@
+"""What the learning of a distribution asks of the engine, and the proof of what it promises."""

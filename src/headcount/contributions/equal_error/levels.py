@@ -1,0 +1,152 @@
+"""How much of all rows would be clipped off, at every candidate size of a release, in one pass.
+
+A candidate keeps the first groups of a public ranking, and clips users at a public norm. One user
+adds, at each candidate, a number between 0 and one unit, which depends on that user alone [E3].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from headcount.contributions import read
+from headcount.contributions.groups import USER
+from headcount.privacy.query import Query, together
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.tables.engine import cast_always, double
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headcount.contributions.store import Store
+
+LEVEL, CAP, NEXT = "hc_level", "hc_cap", "hc_next"
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Candidates, all public: first of growing size at one clip, then all groups at lower clips.
+
+    weights:      of each group, in the units of the clips
+    first_level:  the smallest candidate that each group belongs to
+    clip:         the squared norm of the sized candidates
+    caps:         what one user's lost weight counts as a whole at: a row a question, by candidate
+    lower_clips:  squared norms of the candidates that keep all groups; they have the last caps
+    unit_bits:    a user who loses all that counts adds ``2**unit_bits``
+    """
+
+    weights: NDArray[np.int64]
+    first_level: NDArray[np.int64]
+    clip: int
+    caps: NDArray[np.int64]
+    lower_clips: tuple[int, ...]
+    unit_bits: int
+
+    @property
+    def least_clip(self) -> int:
+        """Who is below it loses nothing anywhere: norms grow with the candidate."""
+        return min((self.clip, *self.lower_clips))
+
+    @property
+    def n_sized(self) -> int:
+        """How many candidates are of growing size."""
+        return self.caps.shape[1] - len(self.lower_clips)
+
+
+def clipped_share(
+    pairs: Callable[[], Any], store: Store, levels: Levels
+) -> tuple[Query[NDArray[np.int64]], ...]:
+    """For every candidate the sum over users of their capped loss, in units of 2**-unit_bits.
+
+    One question for each row of caps; all are read together. ``pairs`` gives those of all who may
+    be beyond the least clip, with the weight (``hc_w``) and the level of their groups.
+    """
+    n_candidates = levels.caps.shape[1]
+    one_unit = Sensitivity.of_entries(n_candidates, 1 << levels.unit_bits, one_way=True)
+    return together([one_unit] * len(levels.caps), partial(_lost, pairs, store, levels))
+
+
+def _lost(pairs: Callable[[], Any], store: Store, levels: Levels) -> list[NDArray[np.int64]]:
+    joined = pairs()
+    totals = joined.group_by(USER).agg(hc_sum=_total(joined), hc_norm=_norm(joined))
+    heavy = store.keep(totals.filter(totals["hc_norm"] > levels.least_clip))
+    true_sized = _sized(store, joined, heavy, levels)
+    return list(np.concatenate([true_sized, _lower(store, heavy, levels)], axis=1))
+
+
+def _sized(store: Store, joined: Any, heavy: Any, levels: Levels) -> NDArray[np.int64]:
+    import ibis
+
+    over = heavy.filter(heavy["hc_norm"] > levels.clip)
+    mine = joined.semi_join(over, USER)
+    steps = mine.group_by([USER, LEVEL]).agg(hc_sum=_total(mine), hc_norm=_norm(mine))
+    window = ibis.window(group_by=USER, order_by=LEVEL)
+    running = ibis.cumulative_window(group_by=USER, order_by=LEVEL)
+    steps = steps.select(
+        **{LEVEL: steps[LEVEL], NEXT: steps[LEVEL].lead().over(window)},
+        hc_sum=cast_always(steps["hc_sum"].sum().over(running), "int64"),
+        hc_norm=cast_always(steps["hc_norm"].sum().over(running), "int64"),
+    )
+    steps = steps.filter(steps["hc_norm"] > levels.clip)
+    # What a user has at one candidate they have at the next ones too, until a new group comes.
+    n_sized, names = levels.n_sized, [f"{CAP}_{i}" for i in range(len(levels.caps))]
+    caps = dict(zip(names, levels.caps[:, :n_sized], strict=True))
+    candidates = store.engine.relation(pa.table({"hc_at": np.arange(n_sized), **caps}))
+    at_level = steps.inner_join(
+        candidates,
+        [
+            steps[LEVEL] <= candidates["hc_at"],
+            candidates["hc_at"] < steps[NEXT].fill_null(n_sized),
+        ],
+    )
+    summed = at_level.group_by("hc_at").agg(
+        **{
+            f"hc_lost_{name}": cast_always(
+                _loss(at_level, levels.clip, at_level[name], levels.unit_bits).sum(), "int64"
+            )
+            for name in names
+        }
+    )
+    true_lost = np.zeros((len(names), n_sized), np.int64)
+    for at, *lost in read.columns(store.engine, summed):
+        true_lost[:, at] = np.stack(lost)
+    return true_lost
+
+
+def _lower(store: Store, heavy: Any, levels: Levels) -> NDArray[np.int64]:
+    import ibis
+
+    if not levels.lower_clips:
+        return np.zeros((len(levels.caps), 0), np.int64)
+    sums = {}
+    for row, caps in enumerate(levels.caps[:, levels.n_sized :].tolist()):
+        for i, (clip, cap) in enumerate(zip(levels.lower_clips, caps, strict=True)):
+            lost = _loss(heavy, clip, ibis.literal(int(cap), "int64"), levels.unit_bits)
+            counted = ibis.cases((heavy["hc_norm"] > clip, lost), else_=0)
+            sums[f"hc_{row}_{i}"] = cast_always(counted.sum(), "int64")
+    query = heavy.agg(**sums)
+    return read.one_row(store.engine, query).reshape(len(levels.caps), -1)
+
+
+def _loss(users: Any, clip: int, cap: Any, unit_bits: int) -> Any:
+    """The weight a user loses to the clip, in shares of the cap, at most 1, rounded down."""
+    import ibis
+
+    unit = double(1 << unit_bits)
+    share = double(1) - (double(clip) / users["hc_norm"].cast("float64")).sqrt()
+    lost = users["hc_sum"].cast("float64") * share / cap.cast("float64") * unit
+    bounded = ibis.greatest(ibis.least(lost, unit), double(0))
+    return bounded.floor().cast("int64")
+
+
+def _total(rows: Any) -> Any:
+    return cast_always(rows["hc_w"].sum(), "int64")
+
+
+def _norm(rows: Any) -> Any:
+    return cast_always((rows["hc_w"] * rows["hc_w"]).sum(), "int64")

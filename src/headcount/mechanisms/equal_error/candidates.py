@@ -1,0 +1,157 @@
+"""How large an equal-error release may be: its candidates, from public numbers alone.
+
+Nothing here sees private data. Floating point is free: it decides how good a release is, never
+how private.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+NOISE_SHARE = 0.53  # of the target, one standard deviation of noise
+LOST_SHARE = 0.25  # of the target, what clipping may take from a row, on average
+USER_CAP, GUARD_CAP = 0.3, 1.0
+PRIOR = 2.0  # log-odds by which each next larger candidate is preferred
+GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
+N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
+# Few rows may need far less noise than the target allows: then candidates go on, by halves.
+FEW_ROWS, N_HALVES = 100, 6
+
+MAX_WEIGHT = 1 << 24
+MAX_SQUARES = 1 << 62
+MAX_UNIT = 1 << 32
+
+
+def sizes_up_to(n_rows: int) -> Integers:
+    """Candidate sizes, growing by a constant factor up to all rows."""
+    sizes = np.geomspace(min(10, n_rows), n_rows, N_SIZES)
+    return np.unique(np.rint(sizes).astype(np.int64))
+
+
+def lower_steps(n_rows: int) -> Floats:
+    """Shares of the target's noise for candidates that keep all rows."""
+    steps = LOWER_STEP ** np.arange(1.0, N_LOWER + 1)
+    halves = steps[-1] * 0.5 ** np.arange(1.0, N_HALVES + 1)
+    return np.concatenate([steps, halves]) if n_rows <= FEW_ROWS else steps
+
+
+def as_integers(weights: Floats, max_value: int = 1) -> tuple[Integers, float]:
+    """Positive weights as integers, and how many units make 1: sums of squares fit 64 bits.
+
+    max_value:  how often the weight of a group may count for one user
+    """
+    unit = min(
+        MAX_UNIT,
+        MAX_WEIGHT / float(weights.max()),
+        math.sqrt(
+            0.99 * MAX_SQUARES / float(((weights * max_value) ** 2).sum() + len(weights) * 1e-18)
+        ),
+    )
+    return np.clip(np.rint(weights * unit), 1, MAX_WEIGHT).astype(np.int64), unit
+
+
+def whole(value: float) -> int:
+    """A squared norm as an integer the engine can compare; above the largest nobody is clipped."""
+    return max(1, min(MAX_SQUARES, math.floor(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How large a release may be: more rows at the target's noise, then all rows at less noise."""
+
+    n_rows: Integers
+    taus: Floats
+    weights: Integers
+    first_level: Integers
+    clips: tuple[int, ...]
+    real_caps: Floats
+    caps: Integers
+    lost_share: Floats
+    n_allowed: int
+    """The first so many leave a user in one row alone as they are; the others are never taken."""
+    least_tau: float
+    """The noise at which the first does, where none is allowed."""
+
+    @classmethod
+    def of(
+        cls,
+        guess: Floats,
+        by_guess: NDArray[np.intp],
+        within: float,
+        rho: Fraction,
+        max_value: int = 1,
+    ) -> Candidates:
+        """From the ranked guesses of counts, the target, and what measuring may cost."""
+        tau = NOISE_SHARE * within
+        sizes = sizes_up_to(len(guess))
+        rank = np.empty(len(guess), np.int64)
+        rank[by_guess] = np.arange(len(guess))
+        lower = tau * lower_steps(len(guess))
+        taus = np.concatenate([np.full(len(sizes), tau), lower])
+        n_rows = np.concatenate([sizes, np.full(len(lower), len(guess))])
+        weights, unit = as_integers(1 / guess, max_value)
+        clips = taus * math.sqrt(2 * rho)
+        # Sizes grow and noise falls, so those that are allowed come first.
+        smallest = guess[by_guess][n_rows - 1]
+        n_allowed = int(np.count_nonzero(np.minimum.accumulate(clips * smallest) >= 1))
+        caps = np.outer((USER_CAP, GUARD_CAP), clips * np.sqrt(n_rows))
+        return cls(
+            n_rows=n_rows,
+            taus=taus,
+            weights=weights,
+            first_level=np.searchsorted(sizes, rank + 1).astype(np.int64),
+            clips=tuple(whole((clip * unit) ** 2) for clip in clips.tolist()),
+            real_caps=caps,
+            caps=np.maximum(1, np.rint(caps * unit)).astype(np.int64),
+            # Less noise leaves less room for bias.
+            lost_share=LOST_SHARE * within * (taus / tau) ** 2,
+            n_allowed=max(1, n_allowed),
+            least_tau=1 / (math.sqrt(2 * rho) * max(1.0, float(smallest[0]))),
+        )
+
+    @property
+    def clip(self) -> int:
+        """The squared norm at the target's noise."""
+        return self.clips[0]
+
+    @property
+    def lower_clips(self) -> tuple[int, ...]:
+        """The squared norms at less noise."""
+        return self.clips[self.n_sized :]
+
+    @property
+    def n_sized(self) -> int:
+        """How many candidates are of growing size; the rest keep all rows."""
+        return int(self.first_level.max()) + 1
+
+    def allowed(self, unit: int) -> Integers:
+        """How much all users together may lose at each candidate, under either cap."""
+        allowed = self.lost_share * self.n_rows / self.real_caps * unit
+        units: Integers = np.rint(allowed * np.array([[1.0], [GUARD_SLACK]])).astype(np.int64)
+        return units
+
+    @property
+    def guarded(self) -> Integers:
+        """Every few candidates: enough to keep away from sizes at which heavy users decide."""
+        sized = np.arange(GUARD_STEP, self.n_sized - 1, GUARD_STEP)
+        lower = np.arange(self.n_sized - 1, len(self.taus), GUARD_STEP // 2)
+        some = np.concatenate([sized, lower])
+        if self.n_allowed == len(self.taus):
+            return some
+        return np.append(some[some < self.n_allowed - 1], self.n_allowed - 1)
+
+    def tau_of(self, chosen: int) -> float:
+        """How much noise its rows get: no less than it takes to leave a user of one row whole."""
+        return max(float(self.taus[chosen]), self.least_tau if chosen == 0 else 0.0)

@@ -1,0 +1,56 @@
+"""What is public of counts to the same relative error: the limit, the target, what each stage gets.
+
+Everything here follows from arguments and from what stages published before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.mechanisms.equal_error import reading
+from headcount.mechanisms.equal_error.reading import Crowd, Profile, Shares
+from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+from headcount.privacy.bounds import Bounds
+from headcount.privacy.spend import Zcdp
+
+MAX_GROUPS = 1 << 20
+LATTICE_BITS = 20
+DISCOVERY = Bounds(MAX_GROUPS, 1, LATTICE_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualErrorPlan:
+    """The public half of ``EqualError``, which its stages read."""
+
+    limit: Zcdp
+    within: float
+    method: str = "auto"
+    top: int | None = None
+    profile: Profile | None = None
+    max_value: int = 1
+    """How many rows of a user count in one group; with 1, users are counted."""
+
+    @property
+    def shares(self) -> Shares:
+        """What each stage may cost."""
+        return Shares.of(self.limit, is_profiled=self.profile is not None)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What one user may weigh when groups are discovered."""
+        return DISCOVERY
+
+    def threshold(self, rho: Fraction) -> GaussianThreshold:
+        """The discovery of groups at this cost, and all of delta."""
+        return GaussianThreshold.calibrate(DISCOVERY, Zcdp(rho, self.limit.delta))
+
+    def branch(self, crowd: Crowd) -> str:
+        """The method that suits these users; a function of published numbers."""
+        if self.method != "auto":
+            return self.method
+        if crowd.single_loss <= reading.SINGLE_LOSS:
+            return "single"
+        threshold = self.threshold(self.shares.discover)
+        least = threshold.threshold / threshold.bounds.scale
+        return "peel" if crowd.weight_of_all < reading.PEEL_RATIO * least else "equal"

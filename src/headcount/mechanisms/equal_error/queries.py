@@ -1,0 +1,95 @@
+"""What the equal-error release asks about the data.
+
+Every answer comes with how far one user can move it; the noise is calibrated to that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from headcount.privacy.bounds import Bounds
+    from headcount.privacy.query import Query
+
+    Integers = NDArray[np.int64]
+    Positions = NDArray[np.intp]
+
+
+class ClippedQueries(Protocol):
+    """Users' weights in groups that are public, clipped."""
+
+    def totals(self, value_bits: int) -> Query[Integers]:
+        """By group; one user's vector has squared l2 norm ``clip * 4**value_bits`` at most."""
+        ...
+
+    def taken_away(
+        self,
+        second: Self,
+        shares: tuple[Integers, Integers],
+        classes: Integers,
+        norm: int,
+    ) -> Query[Integers]:
+        """By class, what this clip and a second one took; a user's l2 norm is ``norm`` at most."""
+        ...
+
+
+class KnownQueries(Protocol):
+    """Sums over users for groups that are public; the numbers passed in are public too."""
+
+    def class_totals(self, values: Integers, classes: Integers, norm: int) -> Query[Integers]:
+        """By class; one user's vector has l2 norm ``norm`` at most."""
+        ...
+
+    def clipped_share(
+        self,
+        *,
+        weights: Integers,
+        first_level: Integers,
+        clip: int,
+        caps: Integers,
+        lower_clips: tuple[int, ...],
+        unit_bits: int,
+    ) -> Sequence[Query[Integers]]:
+        """By candidate, a question a row of caps; a user adds 0 to ``2**unit_bits`` to each."""
+        ...
+
+    def clipped(self, index: Integers, weights: Integers, clip: int) -> ClippedQueries:
+        """Users of the groups at ``index``, whose weights are clipped to a squared norm."""
+        ...
+
+
+class PairQueries(Protocol):
+    """Sums over users before any group is public."""
+
+    def users_per_cell(self) -> Query[Integers]:
+        """One user adds one, to one cell."""
+        ...
+
+    def users_per_rows_cell(self) -> Query[Integers]:
+        """The same for rows per user: one user adds one, to one cell."""
+        ...
+
+    def largest(self, n: int) -> Query[Integers]:
+        """The largest counts of users, each moved by one user by at most one.
+
+        Positions refer to these groups from here on.
+        """
+        ...
+
+    def discover(
+        self, bounds: Bounds, draw: Callable[[Query[Integers]], tuple[Positions, Integers]]
+    ) -> Integers:
+        """What ``draw`` lets out of the totals of bounded weights, in an order of public names.
+
+        Positions refer to these groups from here on.
+        """
+        ...
+
+    def known(self, order: Positions) -> KnownQueries:
+        """Queries about the groups at these positions, which are public."""
+        ...

@@ -1,0 +1,320 @@
+"""The stages of one equal-error release: each is charged, then asked, then drawn.
+
+What is claimed of them together, and the proof, are in ``proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.accounting.compose import cost
+from headcount.mechanisms.equal_error import reading
+from headcount.mechanisms.equal_error.candidates import (
+    GUARD_PRIOR,
+    PRIOR,
+    Candidates,
+    as_integers,
+    whole,
+)
+from headcount.mechanisms.equal_error.reading import Crowd, Shares
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.private_count_release import PrivateCountRelease
+from headcount.mechanisms.size_choice import UNIT_BITS, SizeChoice
+from headcount.privacy.spend import Zcdp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from headcount.accounting.filter import Filter
+    from headcount.mechanisms.chance import Chance
+    from headcount.mechanisms.equal_error.plan import EqualErrorPlan
+    from headcount.mechanisms.equal_error.queries import (
+        ClippedQueries,
+        KnownQueries,
+        PairQueries,
+    )
+    from headcount.privacy.query import Query
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Positions = NDArray[np.intp]
+
+PROFILING = "profiling users"
+FINDING = "finding groups"
+CHOOSING = "choosing how many groups the budget carries"
+FIRST, SECOND = "measuring, first round", "measuring, second round"
+LEFT_OUT = "measuring what clipping left out"
+STAGES = (PROFILING, FINDING, CHOOSING, FIRST, SECOND, LEFT_OUT)
+"""All that a draw may say, whichever branch it takes."""
+
+CLASS_NORM = 1 << 28
+VALUE_BITS = 7
+TOO_MUCH_LOST = (
+    "noise exceeds signal: users had to be shortened until more than half of the counts was left "
+    "out. Spend more, or count by fewer and larger groups"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Positions of groups, their counts, and the noise of these."""
+
+    positions: Positions
+    counts: Floats
+    sds: Floats
+
+    def take(self, some: Positions) -> Rows:
+        """Some of the rows."""
+        return Rows(self.positions[some], self.counts[some], self.sds[some])
+
+
+NO_ROWS = Rows(np.zeros(0, np.intp), np.zeros(0), np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What may be published: positions of groups, their counts, and why this method."""
+
+    method: str
+    positions: Positions
+    counts: Floats
+    sds: Floats
+    expected_within: float
+    why: str
+    withheld: Rows = NO_ROWS
+    """Rows that were measured too, and cannot keep the promise."""
+
+    @property
+    def reached(self) -> float:
+        """The relative error within which nine in ten of the rows are expected."""
+        return reading.reached(self.counts, self.sds)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One release on its way: what may still be spent, and where the noise comes from."""
+
+    plan: EqualErrorPlan
+    pairs: PairQueries
+    budget: Filter
+    chance: Chance
+    progress: Callable[[str], None]
+
+    def noisy(self, query: Query[Integers], rho: Fraction) -> tuple[Integers, float]:
+        """[EE1] charge a Gaussian for this question, ask, add the noise that was charged."""
+        gaussian = Gaussian.calibrate(query.sensitivity, Zcdp(rho))
+        self.budget.charge(cost(gaussian.event))
+        return gaussian.draw(query, self.chance), gaussian.sd
+
+    def counted(self) -> Counted:
+        """Profile users if nobody has, take the branch that suits them, and count."""
+        shares = self.plan.shares
+        if self.plan.profile is None:
+            self.progress(PROFILING)
+            crowd = self.profiled(shares.profile)
+        else:
+            crowd = self.plan.profile.crowd
+        branch = self.plan.branch(crowd)
+        if branch == "single":
+            return self.single(shares.after_profile, crowd)
+        return self.peel(shares.after_profile) if branch == "peel" else self.equal(shares, crowd)
+
+    def profiled(self, rho: Fraction) -> Crowd:
+        """Users by their groups; where rows are counted, half the cost is for users by rows."""
+        if self.plan.max_value == 1:
+            return Crowd.of(*self.noisy(self.pairs.users_per_cell(), rho))
+        crowd = Crowd.of(*self.noisy(self.pairs.users_per_cell(), rho / 2))
+        rows = Crowd.of(*self.noisy(self.pairs.users_per_rows_cell(), rho / 2))
+        return crowd.with_rows(rows)
+
+    def discovered(self, rho: Fraction) -> tuple[Positions, Floats, float]:
+        """Groups by falling noisy weight, those weights, and the noise of each."""
+        self.progress(FINDING)
+        threshold = self.plan.threshold(rho)
+        self.budget.charge(cost(threshold.event))
+        noisy_totals = self.pairs.discover(
+            self.plan.bounds, lambda totals: threshold.draw(totals, self.chance)
+        )
+        order = np.argsort(-noisy_totals, kind="stable")
+        scale = threshold.bounds.scale
+        return order, noisy_totals[order] / scale, threshold.sd / scale
+
+    def single(self, rho: Fraction, crowd: Crowd) -> Counted:
+        """Nearly everyone is in one group: the weights are the counts."""
+        order, noisy_weights, sd = self.discovered(rho)
+        loss = crowd.single_loss
+        counts = noisy_weights * (1 + loss)
+        sds = np.hypot(sd * (1 + loss), reading.ROW_TO_ROW * loss * counts)
+        why = f"users are in few groups: one pass leaves out about {loss:.1%} of the count"
+        rows = reading.rows_to_print(counts, sds, self.plan.within)
+        return self.printed("single", order, counts, sds, rows, why)
+
+    def peel(self, rho: Fraction) -> Counted:
+        """Few users: measure the largest groups one by one."""
+        limit = Zcdp(rho, self.plan.limit.delta)
+        self.progress(FINDING)
+        mechanism = PrivateCountRelease.calibrate(limit, self.plan.within, self.plan.top)
+        self.budget.charge(limit)
+        rows = mechanism.draw(self.pairs.largest(mechanism.max_rows + 1), self.chance)
+        counts = np.array([row.estimate for row in rows], np.float64)
+        sds = np.array([row.sd for row in rows], np.float64)
+        positions = np.array([row.position for row in rows], np.intp)
+        expected = reading.expected_within(counts, sds, self.plan.within)
+        why = "there are few users for this budget: the largest groups are measured one by one"
+        return Counted("peel", positions, counts, sds, expected, why)
+
+    def equal(self, shares: Shares, crowd: Crowd) -> Counted:
+        """Discover, rank, choose how many rows the budget carries, measure those, correct."""
+        why = "users are in many groups: every row gets the same relative error"
+        order, noisy_weights, _ = self.discovered(shares.discover)
+        if not len(order):
+            return self.nothing(why)
+        known = self.pairs.known(order)
+        guess = noisy_weights * self.factors(known, noisy_weights, shares.scale, crowd)
+        by_guess = np.argsort(-guess, kind="stable")
+        if self.plan.top is not None and self.plan.top < len(order):
+            # What is not wanted takes no part: the budget goes to the rest.
+            largest = by_guess[: self.plan.top]
+            order, guess, by_guess = order[largest], guess[largest], np.arange(len(largest))
+            known = self.pairs.known(order)
+        self.progress(CHOOSING)
+        n_rows, tau = self.picked(known, guess, by_guess, shares)
+        index = by_guess[:n_rows].astype(np.int64)
+        counts, sds, lost = self.measured(known, index, guess[index], tau, shares)
+        if lost > reading.MOST_LOST:
+            return self.nothing(TOO_MUCH_LOST)
+        rows = reading.rows_or_second_best(counts, sds, self.plan.within)
+        return self.printed("equal", order[index], counts, sds, rows, why)
+
+    def factors(
+        self, known: KnownQueries, noisy_weights: Floats, rho: Fraction, crowd: Crowd
+    ) -> Floats:
+        """From weights to counts: users per unit of weight, by class of rank."""
+        classes = reading.classes_of(len(noisy_weights), 150, 4)
+        n_each = np.bincount(classes)
+        norm = 0.06 * crowd.first_factor * math.sqrt(2 * rho * int(n_each.min()))
+        unit = CLASS_NORM / norm
+        values = unit / (noisy_weights * np.sqrt(n_each)[classes])
+        integers = np.clip(np.rint(values), 1, CLASS_NORM).astype(np.int64)
+        totals, _ = self.noisy(known.class_totals(integers, classes, CLASS_NORM), rho)
+        factors: Floats = np.maximum(totals / unit / np.sqrt(n_each), 1.0)[classes]
+        return factors
+
+    def picked(
+        self, known: KnownQueries, guess: Floats, by_guess: Positions, shares: Shares
+    ) -> tuple[int, float]:
+        """How many rows, and how much noise on each, so that clipping takes little of them.
+
+        Losses are capped per user: low, which tells sizes finely apart, and high, which sees how
+        much a few heavy users really lose. The high one says how far the fine choice may go.
+        """
+        candidates = Candidates.of(
+            guess, by_guess, self.plan.within, shares.measure, self.plan.max_value
+        )
+        guard = SizeChoice.calibrate(Zcdp(shares.guard), GUARD_PRIOR)
+        choice = SizeChoice.calibrate(Zcdp(shares.pick), PRIOR)
+        self.budget.charge(cost(guard.event))
+        self.budget.charge(cost(choice.event))
+        lost, far = known.clipped_share(
+            weights=candidates.weights,
+            first_level=candidates.first_level,
+            clip=candidates.clip,
+            caps=candidates.caps,
+            lower_clips=candidates.lower_clips,
+            unit_bits=UNIT_BITS,
+        )
+        allowed, allowed_far = candidates.allowed(1 << UNIT_BITS)
+        some = candidates.guarded
+        last = some[guard.draw(far, allowed_far, self.chance, among=some)] + 1
+        chosen = choice.draw(lost, allowed, self.chance, among=np.arange(last))
+        return int(candidates.n_rows[chosen]), candidates.tau_of(chosen)
+
+    def measured(
+        self, known: KnownQueries, index: Integers, guess: Floats, tau: float, shares: Shares
+    ) -> tuple[Floats, Floats, float]:
+        """Two rounds, the second with weights that know the first, and the bias of both.
+
+        Counts, their noise, and what share of them was left out, in the mean over rows.
+        """
+        part = math.sqrt(reading.FIRST_ROUND)
+        self.progress(FIRST)
+        round_one, first, first_w = self.round(
+            known, index, part / (tau * guess), shares.first_round
+        )
+        better = reading.blend(first, first_w, guess)
+        full = 1 / (tau * better) ** 2
+        second_w2 = np.maximum(full - first_w**2, 0.25 * (1 - reading.FIRST_ROUND) * full)
+        self.progress(SECOND)
+        round_two, second, second_w = self.round(
+            known, index, np.sqrt(second_w2), shares.second_round
+        )
+        precision = first_w**2 + second_w**2
+        mean = (first * first_w**2 + second * second_w**2) / precision
+
+        self.progress(LEFT_OUT)
+        counts_users = self.plan.max_value == 1
+        cap = reading.BIAS_CAP if counts_users else reading.EVENT_BIAS_CAP
+        rows_each = reading.BIAS_ROWS if counts_users else reading.EVENT_BIAS_ROWS
+        classes = reading.classes_of(len(index), rows_each, 8)
+        n_each = np.bincount(classes)
+        # With few rows the noise on what they lost must not be what decides about them.
+        few = reading.BIAS_NOISE * self.plan.within * math.sqrt(2 * shares.bias * int(n_each.min()))
+        norm = min(cap * tau * math.sqrt(2 * shares.measure), few)
+        unit = CLASS_NORM / norm
+        per_row = unit / (precision * better * np.sqrt(n_each)[classes])
+        lost_shares = (
+            np.minimum(np.rint(per_row * first_w**2), CLASS_NORM).astype(np.int64),
+            np.minimum(np.rint(per_row * second_w**2), CLASS_NORM).astype(np.int64),
+        )
+        off = round_one.taken_away(round_two, lost_shares, classes, CLASS_NORM)
+        totals, sd = self.noisy(off, shares.bias)
+        typical = np.maximum(np.bincount(classes, mean / better) / n_each, 0.1)
+        per_class = 1 / (unit * np.sqrt(n_each) * typical)
+        bias = np.clip(totals * per_class, 0, 1)
+        unsure = np.hypot(reading.ROW_TO_ROW * bias, sd * per_class)[classes]
+        counts = mean * (1 + bias[classes])
+        sds = np.hypot((1 + bias[classes]) / np.sqrt(precision), unsure * counts)
+        return counts, sds, float(bias[classes].mean())
+
+    def round(
+        self, known: KnownQueries, index: Integers, weights: Floats, rho: Fraction
+    ) -> tuple[ClippedQueries, Floats, Floats]:
+        """Counts of all rows under these weights, and the weights in units of their noise.
+
+        [EE2] users are clipped where noise of sd 1 costs ``rho``, so weights are precisions.
+        """
+        integers, unit = as_integers(weights, self.plan.max_value)
+        clip = whole(2 * float(rho) * unit**2)
+        clipped = known.clipped(index, integers, clip)
+        totals, sd = self.noisy(clipped.totals(VALUE_BITS), rho)
+        values = (integers << VALUE_BITS).astype(np.float64)
+        return clipped, totals / values, values / sd
+
+    def nothing(self, why: str) -> Counted:
+        """No row, and the reason."""
+        return Counted("equal", NO_ROWS.positions, NO_ROWS.counts, NO_ROWS.sds, 1.0, why)
+
+    def printed(
+        self,
+        method: str,
+        positions: Positions,
+        counts: Floats,
+        sds: Floats,
+        rows: Positions,
+        why: str,
+    ) -> Counted:
+        """Some of the rows, and what share of them to expect within the target."""
+        measured = Rows(positions, counts, sds)
+        withheld = measured.take(np.setdiff1d(np.arange(len(counts)), rows))
+        if self.plan.top is not None:
+            rows = rows[np.argsort(-counts[rows], kind="stable")][: self.plan.top]
+        shown = measured.take(rows)
+        expected = reading.expected_within(shown.counts, shown.sds, self.plan.within)
+        return Counted(method, shown.positions, shown.counts, shown.sds, expected, why, withheld)

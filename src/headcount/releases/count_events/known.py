@@ -1,0 +1,246 @@
+"""``count_events`` of known groups: choose the bound, measure what it takes, add noise to all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headcount.contributions.events import Events
+from headcount.contributions.tally import Tally
+from headcount.errors import UsageError
+from headcount.mechanisms.clip_choice import RATIO_BITS, ClipChoice, ratio_cap
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.laplace import Laplace
+from headcount.privacy.event import Composed
+from headcount.privacy.length import Length, Norm, unit_sensitivity
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
+from headcount.releases.facts import affordable_plan
+from headcount.releases.request import spell_groups
+from headcount.releases.rows import draw_known, largest_rows, none_of, with_error_bars
+from headcount.releases.session import Answer, Session
+from headcount.results.facts import BAR_SDS, CONFIDENCE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from headcount.contributions.groups import Grouped
+    from headcount.contributions.listed import Groups
+    from headcount.ledger.account import Account
+    from headcount.releases.opened import Opened
+    from headcount.releases.plan import Plan
+
+CHOICE, LOSS = Fraction(7, 100), Fraction(5, 100)
+STAGES = ("choosing the bound", "measuring what the bound leaves out", "counting")
+MIN_RHO = Fraction(1, 10**6)
+LOSS_BITS = 20
+LOSS_CAP = 3.0  # times the bound and the largest ratio: the most that one user's loss counts for
+ROW_TO_ROW = 1.0  # how unequal rows lose, as a share of what they lose
+METHODS = {"auto": Norm.L2, "gaussian": Norm.L2, "laplace": Norm.L1}
+WHY = {
+    "auto": "Gaussian: at this spend its noise is 0.8 of Laplace's for the same bound, and no "
+    "user's l2 norm is above their l1 norm",
+    "gaussian": "Gaussian, as asked",
+    "laplace": "Laplace, as asked",
+}
+METHOD = "noise on every known group, users clipped to a bound"
+BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
+SPREAD = (
+    "What the bound leaves out is measured as one total and given back to rows by size. From a "
+    "user far beyond the bound only a part is measured."
+)
+NO_ROWS = (
+    "Noise exceeds the signal: at this spend even the first event of every user would need more "
+    "noise than it is worth, so no rows are released. Spend more, or list fewer groups."
+)
+
+
+def plan_known_events(
+    dataset: Opened,
+    by: Any,
+    groups: Groups,
+    grouped: Grouped,
+    limit: Zcdp,
+    *,
+    top: int | None,
+    bound: float | None,
+    method: str,
+) -> Plan:
+    """Plan counts of events in known groups."""
+    if limit.rho < MIN_RHO:
+        raise UsageError(
+            f"Counts of events need a rho of at least {float(MIN_RHO):g}, not "
+            f"{float(limit.rho):.3g}. Nothing was charged. Spend more."
+        )
+    count = _KnownCount.of(dataset, by, groups, grouped, limit, top, bound, method)
+    return affordable_plan(
+        dataset,
+        count.account,
+        count.event,
+        count.read_and_draw,
+        verb="count_events",
+        by=by,
+        groups=groups,
+        arguments=(
+            ("groups", spell_groups(groups)),
+            ("bound", None if count.bound is None else str(count.bound.value)),
+            ("method", str(count.norm)),
+            ("top", top),
+        ),
+        title="count events",
+        method=METHOD,
+        stages=STAGES,
+        details=count.details(),
+        neighbours=count.account.neighbours,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownCount:
+    """One planned count: its stages, how to read and draw them, and how to describe them."""
+
+    dataset: Opened
+    account: Account
+    by: Any
+    groups: Groups
+    grouped: Grouped
+    top: int | None
+    method: str
+    norm: Norm
+    bound: Length | None
+    choice: ClipChoice | None
+    loss: Gaussian
+    noise: Gaussian | Laplace
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Opened,
+        by: Any,
+        groups: Groups,
+        grouped: Grouped,
+        limit: Zcdp,
+        top: int | None,
+        bound: float | None,
+        method: str,
+    ) -> _KnownCount:
+        """Calibrate every stage to its share; together they cost at most the limit."""
+        account, norm, n_groups = dataset.account, METHODS[method], grouped.n_listed
+        chosen = CHOICE * limit.rho if bound is None else Fraction(0)
+        lost = LOSS * limit.rho
+        spend = Zcdp(limit.rho - chosen - lost)
+        unit = unit_sensitivity(norm, n_groups, account.neighbours)
+        noise: Gaussian | Laplace
+        if norm is Norm.L1:
+            noise = Laplace.calibrate(unit, spend)
+            mean_noise = n_groups * float(noise.scale)
+        else:
+            noise = Gaussian.calibrate(unit, spend)
+            mean_noise = n_groups * noise.sd * math.sqrt(2 / math.pi)
+        # One number that a user raises by 0 to 1: replacing a user moves it no further than adding.
+        one = Sensitivity.of_sum(1, account.neighbours)
+        return cls(
+            dataset,
+            account,
+            by,
+            groups,
+            grouped,
+            top,
+            method,
+            norm,
+            None if bound is None else Length.of(norm, bound),
+            ClipChoice.calibrate(norm, n_groups, mean_noise, Zcdp(chosen)) if chosen else None,
+            Gaussian.calibrate(one, Zcdp(lost)),
+            noise,
+        )
+
+    @property
+    def event(self) -> Composed:
+        choice = () if self.choice is None else (self.choice.event,)
+        return Composed((*choice, self.loss.event, self.noise.event))
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        kept = "all released" if self.top is None else f"the {self.top:,} largest released"
+        if self.choice is None:
+            bound = str(self.bound)
+        else:
+            bound = (
+                f"chosen privately with {float(CHOICE):.0%} of the budget among "
+                f"{len(self.choice.candidates)} from 1 to 2 billion events, in {self.norm}"
+            )
+        per_event = self.noise.error_bound(CONFIDENCE)
+        return (
+            ("groups", f"{self.grouped.n_listed:,} known groups, {kept}"),
+            ("bound", bound),
+            (
+                "noise",
+                f"{WHY[self.method]}; {CONFIDENCE:.0%} of counts move by less than "
+                f"{per_event:.3g} times the bound",
+            ),
+            ("error bar", f"{BAR}, with {float(LOSS):.0%} of the budget"),
+            ("rules", " ".join(self.grouped.rules)),
+        )
+
+    def read_and_draw(self, session: Session) -> Answer:
+        relation = self.account.neighbours
+        events = Events(self.dataset.table, self.by, self.groups, session.store, relation)
+        length = self.bound
+        if self.choice is not None:
+            session.progress(STAGES[0])
+            weights = events.weight_curve(self.choice.candidates, self.choice.cap, RATIO_BITS)
+            chosen = self.choice.draw(weights, session.chance)
+            length = self.choice.candidates[chosen - 1] if chosen else None
+        if length is None:
+            return self.answer(none_of(self.grouped), None, (NO_ROWS,))
+        session.progress(STAGES[1])
+        cap = LOSS_CAP * ratio_cap(self.norm, events.n_groups) * float(length.value)
+        cap /= 1 << RATIO_BITS
+        unit = 1 << LOSS_BITS
+        lost = self.loss.times(unit)
+        total = events.clipped_off(length, cap, unit)
+        noisy_lost = float(lost.draw(total, session.chance)[0]) * cap / unit
+        session.progress(STAGES[2])
+        mechanism = self.noise.times(length.top)
+        groups, noisy_totals = draw_known(
+            Tally(events.clipped(length), relation), mechanism, session.chance
+        )
+        rows = self.rows(length, groups, noisy_totals, noisy_lost, self.loss.sd * cap)
+        return self.answer(rows, length, (BAR + ".", SPREAD))
+
+    def rows(
+        self,
+        length: Length,
+        groups: pa.Table,
+        noisy_totals: NDArray[np.int64],
+        noisy_lost: float,
+        lost_sd: float,
+    ) -> pa.Table:
+        """Give back to every row its share of what the bound took, and widen its bar by it."""
+        counts = noisy_totals * float(length.unit)
+        shares = np.maximum(counts, 0.0)
+        shares /= max(1.0, float(shares.sum()))
+        bias = shares * max(0.0, noisy_lost)
+        unsure = np.hypot(ROW_TO_ROW * bias, shares * lost_sd)
+        scale = float(length.value)
+        sds = np.hypot(self.noise.sd * scale, unsure)
+        half_widths = np.hypot(self.noise.error_bound(CONFIDENCE) * scale, BAR_SDS * unsure)
+        rows = with_error_bars(groups, counts + bias, 1, sds, half_widths)
+        return largest_rows(rows, self.top)
+
+    def answer(self, rows: pa.Table, length: Length | None, notes: tuple[str, ...]) -> Answer:
+        bounds, noise = "no bound is short enough for the noise it needs", "none: no rows"
+        if length is not None:
+            sd = self.noise.sd * float(length.value)
+            bounds, noise = str(length), f"{self.noise.law.name}, sd {sd:.3g} events"
+        return Answer(
+            rows,
+            method=METHOD,
+            bounds=bounds,
+            noise=noise,
+            notes=(*notes, *self.grouped.rules),
+        )

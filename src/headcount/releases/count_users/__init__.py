@@ -1,0 +1,1 @@
+"""Count users: plans with a bound, with a target, and by a sample."""

@@ -1,0 +1,208 @@
+"""``count_users``: how many distinct users there are in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from headcount.contributions.bound import bound as bound_contributions
+from headcount.contributions.groups import Grouped, group_rows
+from headcount.contributions.tally import Tally
+from headcount.errors import UsageError
+from headcount.ledger.account import Account
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.gaussian_threshold import GaussianThreshold
+from headcount.mechanisms.laplace_threshold import LaplaceThreshold
+from headcount.privacy.bounds import Bounds
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+from headcount.releases.count_users.peel import plan_peel
+from headcount.releases.count_users.within import plan_equal
+from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
+from headcount.releases.request import spell_groups
+from headcount.releases.rows import draw_found, draw_known, largest_rows, with_error_bars
+from headcount.releases.session import Answer, Session
+from headcount.results.facts import CONFIDENCE
+
+if TYPE_CHECKING:
+    from headcount.contributions.listed import Groups
+    from headcount.mechanisms.protocol import CountsEvery, CountsLarge
+    from headcount.privacy.budget import Budget
+    from headcount.releases.opened import Opened
+    from headcount.releases.plan import Plan
+
+DEFAULT_BOUND = 20
+DEFAULT_MAX_GROUPS = 10_000
+LATTICE_BITS = 12
+WITHIN = 0.10
+MOST_PEELED = 100  # beyond, finding groups one by one costs more than it saves
+FIND_OTHERWISE = "List the groups, or find them with method='laplace' or method='sample'."
+BAR = "low to high covers the noise, not what the bound leaves out of the count"
+
+
+def plan_count_users(
+    dataset: Opened,
+    by: Any,
+    *,
+    groups: Sequence[Any] | None,
+    bound: int | None,
+    within: float | None,
+    top: int | None,
+    method: str,
+    spend: Budget | Fraction,
+) -> Plan:
+    """Decide method, bounds and noise from public facts and the spend alone."""
+    account = dataset.account
+    # Builds the expression and so checks every name and kind; nothing runs.
+    grouped = group_rows(dataset.table, by, groups)
+    given = grouped.given
+    limit = limit_for(account, spend)
+    has_target = within is not None or (top is not None and groups is None and bound is None)
+    few = top is not None and top <= MOST_PEELED
+    if method == "auto" and within is None and has_target and few:
+        method = "peel"
+    if method in ("peel", "equal") or (method == "auto" and has_target):
+        _check_target(account, bound, method)
+        target, rules = WITHIN if within is None else within, grouped.rules
+        if method == "peel":
+            return plan_peel(dataset, by, rules, limit, target, groups=given, top=top)
+        return plan_equal(dataset, by, rules, limit, target, method, groups=given, top=top)
+    if within is not None:
+        raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
+    if method == "sample":
+        from headcount.releases.count_users.sample import plan_sample
+
+        return plan_sample(dataset, by, given, grouped, bound, limit, top)
+    bounds, mechanism, how = _noise(account, grouped, bound, method, limit)
+    count = _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top)
+    return affordable_plan(
+        dataset,
+        account,
+        mechanism.event,
+        count.read_and_draw,
+        verb="count_users",
+        by=by,
+        groups=groups,
+        arguments=(
+            ("groups", spell_groups(given)),
+            ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
+            ("top", top),
+        ),
+        title="count users",
+        method=how,
+        details=count.details(),
+        neighbours=count.neighbours,
+    )
+
+
+def _check_target(account: Account, bound: int | None, method: str) -> None:
+    if bound is not None:
+        raise UsageError(
+            f"method={method!r} with a target has no bound; leave bound= out, or within= and "
+            "method=."
+        )
+    require_add_remove(account, "A count with a target", FIND_OTHERWISE)
+
+
+def _noise(
+    account: Account, grouped: Grouped, bound: int | None, method: str, limit: Zcdp
+) -> tuple[Bounds, CountsEvery | CountsLarge, str]:
+    """The bounds, what adds noise to counts within them, and how that is called."""
+    n_known = None if grouped.listed is None else len(grouped.listed)
+    bounds = _bounds(bound, n_known)
+    if method == "laplace":
+        if n_known is not None:
+            raise UsageError("method='laplace' finds groups itself; leave groups= or method= out.")
+        bounds = Bounds(bound or 1, bound or 1)
+        laplace = LaplaceThreshold.calibrate(bounds.max_groups, limit, account.neighbours)
+        return bounds, laplace, "Laplace noise and threshold on the groups that are found"
+    if n_known is None:
+        require_add_remove(account, "method='threshold'", FIND_OTHERWISE)
+        gaussian = GaussianThreshold.calibrate(bounds, limit)
+        return bounds, gaussian, "noise and threshold on the groups that are found"
+    sensitivity = bounds.sensitivity(account.neighbours)
+    known = Gaussian.calibrate(sensitivity, Zcdp(limit.rho))
+    return bounds, known, "noise on every known group"
+
+
+def _bounds(bound: int | None, n_known: int | None) -> Bounds:
+    full_groups = DEFAULT_BOUND if bound is None else bound
+    max_groups = max(DEFAULT_MAX_GROUPS, full_groups) if n_known is None else n_known
+    if max_groups <= full_groups:
+        return Bounds(max_groups, max_groups)
+    return Bounds(max_groups, full_groups, LATTICE_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """One planned count: how to read it, draw it, and describe it."""
+
+    dataset: Opened
+    account: Account
+    by: Any
+    groups: Groups | None
+    grouped: Grouped
+    bounds: Bounds
+    mechanism: CountsEvery | CountsLarge
+    method: str
+    top: int | None
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.mechanism.sensitivity.neighbours
+
+    @property
+    def sd(self) -> float:
+        return self.mechanism.sd / self.bounds.scale
+
+    @property
+    def noise(self) -> str:
+        half_width = self.mechanism.error_bound(CONFIDENCE) / self.bounds.scale
+        return (
+            f"{self.mechanism.law.name}, sd {self.sd:.3g} users: "
+            f"{CONFIDENCE:.0%} of counts move by less than {half_width:.3g}"
+        )
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        if self.mechanism.threshold is None:
+            groups = f"{self.bounds.max_groups:,} known groups, all released"
+        else:
+            least = self.mechanism.threshold / self.bounds.scale
+            groups = f"found in the data; one is released when its noisy count is above {least:.4g}"
+        if self.top is not None:
+            groups += f"; of these the {self.top:,} largest by noisy count"
+        return (
+            ("groups", groups),
+            ("bound", str(self.bounds)),
+            ("noise", self.noise),
+            ("error bar", BAR),
+            ("rules", " ".join(self.grouped.rules)),
+        )
+
+    def read_and_draw(self, session: Session) -> Answer:
+        true_tally = Tally(
+            bound_contributions(
+                self.dataset.table, self.by, self.bounds, key=session.key, groups=self.groups
+            ),
+            self.neighbours,
+        )
+        if self.mechanism.threshold is None:
+            groups, noisy_totals = draw_known(true_tally, self.mechanism, session.chance)
+        else:
+            groups, noisy_totals = draw_found(true_tally, self.mechanism, session.chance)
+        rows = with_error_bars(
+            groups,
+            noisy_totals,
+            self.bounds.scale,
+            self.mechanism.sd,
+            self.mechanism.error_bound(CONFIDENCE),
+        )
+        return Answer(
+            largest_rows(rows, self.top),
+            method=self.method,
+            bounds=str(self.bounds),
+            noise=self.noise,
+            notes=(BAR, *self.grouped.rules),
+        )

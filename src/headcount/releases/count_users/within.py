@@ -1,0 +1,218 @@
+"""``count_users`` within a target error: users are profiled first, and the method follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headcount.contributions.pairs import Pairs
+from headcount.errors import UsageError
+from headcount.mechanisms.equal_error.mechanism import EqualError
+from headcount.mechanisms.equal_error.reading import PEEL_RATIO, SINGLE_LOSS
+from headcount.mechanisms.equal_error.stages import STAGES, Counted
+from headcount.releases.facts import affordable_plan
+from headcount.releases.released_profile import released_profile
+from headcount.releases.request import spell_groups
+from headcount.releases.rows import with_error_bars
+from headcount.releases.session import Answer, Session
+from headcount.results.facts import BAR_SDS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headcount.contributions.listed import Groups
+    from headcount.ledger.account import Account
+    from headcount.privacy.spend import Zcdp
+    from headcount.releases.opened import Opened
+    from headcount.releases.plan import Plan
+
+COLLECTING = "collecting who is in which group"
+METHODS = {
+    "single": "noise and threshold on the groups that are found, users weighted to norm 1",
+    "peel": "select the largest group, measure it, repeat, until the budget is spent",
+    "equal": "equal relative error: discover groups, choose how many, measure them twice",
+}
+AUTO = "one of three, chosen from a private profile of groups per user"
+BOUNDS = "none to choose: a user's weight in the groups is shortened where it would cost too much"
+BAR = "low to high covers the noise and what shortening users leaves out, as measured privately"
+
+
+def plan_equal(
+    dataset: Opened,
+    by: Any,
+    rules: tuple[str, ...],
+    limit: Zcdp,
+    within: float,
+    method: str,
+    *,
+    groups: Groups | None,
+    top: int | None,
+    max_value: int = 1,
+) -> Plan:
+    """Plan counts of groups, about nine in ten within the target.
+
+    max_value:  how many rows of a user count in one group; with 1, users are counted
+    """
+    if not 0.01 <= within <= 0.5:
+        raise UsageError(f"within must be from 0.01 to 0.5, such as 0.10, not {within}.")
+    account = dataset.account
+    # A profile is of groups per user, all groups: not of those in a list, and not of rows.
+    known = groups is not None or max_value > 1
+    released = None if known else released_profile(dataset, by)
+    profile, profiled_by = released or (None, None)
+    mechanism = EqualError.calibrate(
+        limit, within, method, top=top, profile=profile, max_value=max_value
+    )
+    count = _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules)
+    return affordable_plan(
+        dataset,
+        account,
+        mechanism.event,
+        count.read_and_draw,
+        verb=count.verb,
+        by=by,
+        groups=groups,
+        arguments=(
+            ("method", method),
+            ("within", within),
+            ("groups", spell_groups(groups)),
+            ("top", top),
+            ("profile", profiled_by),
+        ),
+        title=f"{count.verb.replace('_', ' ')} within {within:.3g}",
+        method=AUTO if profile is None and method == "auto" else METHODS[count.branch],
+        stages=(COLLECTING, *STAGES),
+        details=count.details(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _EqualCount:
+    dataset: Opened
+    account: Account
+    by: Any
+    groups: Groups | None
+    mechanism: EqualError
+    profiled_by: int | None
+    rules: tuple[str, ...]
+
+    @property
+    def verb(self) -> str:
+        return "count_users" if self.mechanism.max_value == 1 else "count_events"
+
+    @property
+    def branch(self) -> str:
+        profile = self.mechanism.profile
+        return "equal" if profile is None else self.mechanism.branch(profile.crowd)
+
+    @property
+    def promise(self) -> str:
+        return f"about nine in ten rows within {self.mechanism.within:.3g} of the truth"
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        shares, limit = self.mechanism.shares, self.mechanism.limit
+        from_where = "found in the data" if self.groups is None else f"{len(self.groups):,} listed"
+        how_many = "those" if self.mechanism.top is None else f"the {self.mechanism.top:,} largest"
+        if self.profiled_by is None:
+            profile = f"{float(shares.profile / limit.rho):.0%} of the budget: groups per user"
+            branches = self._branches() if self.mechanism.method == "auto" else ()
+        else:
+            profile = f"of entry {self.profiled_by}, released before: it costs nothing again"
+            branches = ()
+        return (
+            ("groups", f"{from_where}; {how_many} that can keep the promise are released"),
+            ("promise", self.promise),
+            ("profile", profile),
+            *branches,
+            ("bound", BOUNDS),
+            ("error bar", BAR),
+            ("rules", " ".join(self.rules)),
+        )
+
+    def _branches(self) -> tuple[tuple[str, str], ...]:
+        shares, within = self.mechanism.shares, self.mechanism.within
+        single = self.mechanism.threshold(shares.after_profile)
+        discover = self.mechanism.threshold(shares.discover)
+        least_single = max(1.65 * single.sd / within, float(single.threshold)) / single.bounds.scale
+        least_weight = discover.threshold / discover.bounds.scale
+        return (
+            (
+                "if single",
+                f"one pass would miss at most {SINGLE_LOSS:.0%} of the count: groups of about "
+                f"{least_single:,.0f} users or more",
+            ),
+            (
+                "if peel",
+                "users together weigh less than "
+                f"{PEEL_RATIO * least_weight:,.0f}, each 1 over the root of their groups: "
+                "the largest groups, one by one",
+            ),
+            (
+                "if equal",
+                f"else: as many groups as the budget carries, if they weigh {least_weight:,.0f}"
+                " or more",
+            ),
+        )
+
+    def _expected(self, counted: Counted) -> str:
+        within = f"{self.mechanism.within:.3g}"
+        if not len(counted.counts):
+            return (
+                f"No group can be counted within {within} at this spend: spend more, or aim lower."
+            )
+        share = (
+            f"Expected share of rows within {within} of the truth: {counted.expected_within:.1%}"
+        )
+        if counted.expected_within >= 0.9:
+            return share + "."
+        return (
+            f"{share}, less than nine in ten: nine in ten are expected within "
+            f"{counted.reached:.2g}. A few users are in very many groups; spend more."
+        )
+
+    def _notes(self, counted: Counted, withheld: pa.Table) -> tuple[str, ...]:
+        """What is withheld comes first where it is larger than what is shown."""
+        method = f"Method {counted.method!r}: {counted.why}."
+        rest = (self._expected(counted), BAR + ".", *self.rules)
+        if not withheld.num_rows:
+            return (method, *rest)
+        largest = withheld.take([int(np.argmax(withheld["count"]))]).to_pylist()[0]
+        name = ", ".join(repr(largest[column]) for column in list(largest)[:-4])
+        half_width = (largest["high"] - largest["low"]) / 2
+        told = (
+            f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
+            f"{self.mechanism.within:.3g} of the count allows. The largest is {name}, about "
+            f"{largest['count']:,} ± {half_width:,.0f}. release.withheld has them."
+        )
+        middle = float(np.median(counted.counts)) if len(counted.counts) else 0.0
+        if largest["count"] > middle:
+            return (told, method, *rest)
+        return (method, told, *rest)
+
+    def read_and_draw(self, session: Session) -> Answer:
+        session.progress(COLLECTING)
+        pairs = Pairs(
+            self.dataset.table,
+            self.by,
+            session.store,
+            key=session.key,
+            groups=self.groups,
+            max_value=self.mechanism.max_value,
+        )
+        counted = self.mechanism.draw(pairs, session.chance, progress=session.progress)
+        rows, withheld = (
+            with_error_bars(
+                pairs.groups.take(some.positions), some.counts, 1, some.sds, BAR_SDS * some.sds
+            )
+            for some in (counted, counted.withheld)
+        )
+        return Answer(
+            rows,
+            withheld=withheld if withheld.num_rows else None,
+            method=METHODS[counted.method],
+            bounds=BOUNDS,
+            noise=f"discrete Gaussian, as much as each count allows: {self.promise}",
+            notes=self._notes(counted, withheld),
+        )

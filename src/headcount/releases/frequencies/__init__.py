@@ -1,0 +1,1 @@
+"""Frequencies: how many groups have each count of users."""

@@ -1,0 +1,47 @@
+"""A table that was opened, with the account that protects its users: what every verb plans from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+from headcount.ledger.account import Account, Opening
+from headcount.releases.owned import Owned, not_pickled
+
+if TYPE_CHECKING:
+    from headcount.ledger.ledger import Ledger
+    from headcount.tables.user_table import UserTable
+
+
+class Opened:
+    """The rows, the ledger, and the account as it is or as the first charge will open it."""
+
+    def __init__(
+        self, table: UserTable, ledger: Ledger, opening: Opening, where: str | None
+    ) -> None:
+        self.table = table
+        self.ledger = ledger
+        self.opening = opening
+        self.where = where
+        self._owned = Owned()
+
+    @property
+    def account_name(self) -> str:
+        """What the account is called in the ledger."""
+        return self.opening.account.name
+
+    @property
+    def account(self) -> Account:
+        """The account as the ledger has it now, or as the first release will open it."""
+        self._owned.check("Dataset")
+        return self.ledger.find_account(self.account_name) or self.opening.account
+
+    def opening_of(self, account: Account) -> Opening:
+        """What a charge opens: nothing, where the account was there when this was planned."""
+        is_new = account is self.opening.account
+        return replace(
+            self.opening, account=account, budget=self.opening.budget if is_new else None
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("Dataset")

@@ -1,0 +1,39 @@
+"""What is said of a release as a whole, and how its error bars are made; all of it public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headcount.accounting.tail import upper_point
+
+CONFIDENCE = 0.95
+BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
+"""Half the width of a normal interval of that confidence, in standard deviations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is true of a release as a whole; all of it public."""
+
+    verb: str
+    method: str
+    guarantee: str
+    rho: str
+    delta: str
+    bounds: str
+    noise: str
+    confidence: float
+    account: str
+    entry: int
+    version: str
+    notes: tuple[str, ...] = ()
+    value: str = "count"
+    """The column that ``low`` and ``high`` are around."""
+    stated: Mapping[str, float] = field(default_factory=dict)
+    """Further numbers that belong to the rows, by name."""
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are not groups."""
+        return (self.value, "low", "high", "sd")

@@ -1,0 +1,178 @@
+"""What leaves: rows that may be published, with everything needed to read them rightly.
+
+A ``Release`` is an allow-list. Whatever is in it was paid for or is public.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.errors import LedgerError, MissingExtraError, OutputError
+from headcount.results.cells import without_formulas
+from headcount.results.facts import Facts
+from headcount.results.output import PICTURES, ROWS, check_output, write_whole
+from headcount.screens import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+METADATA_KEY = b"headcount"
+
+
+class Release:
+    """A published result: one row per group, sorted by group, each with its error bar.
+
+    Columns: the groups, then ``count``, ``low``, ``high`` and ``sd``.
+    """
+
+    key: str | None = None
+    """The key of the entry: with it, a job that is repeated is shown the same rows."""
+    again: str | None = None
+    """Which entry these rows were shown from, if they were not drawn just now."""
+
+    withheld: pa.Table | None = None
+    """Rows that were measured too, in the same columns, where a target left them out."""
+
+    def __init__(self, table: pa.Table, facts: Facts) -> None:
+        self._table = table.replace_schema_metadata(
+            {METADATA_KEY: json.dumps(asdict(facts), sort_keys=True).encode()}
+        )
+        self.facts = facts
+
+    @property
+    def guarantee(self) -> str:
+        """The promise, in one sentence."""
+        return self.facts.guarantee
+
+    @property
+    def entry(self) -> int:
+        """The number of the ledger entry that paid for this."""
+        return self.facts.entry
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __repr__(self) -> str:
+        rows = "row" if len(self) == 1 else "rows"
+        return (
+            f"<Release {self.facts.verb}: {len(self):,} {rows}, {visible(self.facts.guarantee)}, "
+            f"entry {self.facts.entry} of account {self.facts.account!r}"
+            f"{', shown again' if self.again else ''}>"
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table, with the facts in its metadata."""
+        return self._table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas data frame."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("pandas", "to_pandas()") from None
+        return self._table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a Polars data frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("polars", "to_polars()") from None
+        frame = polars.from_arrow(self._table)
+        assert isinstance(frame, polars.DataFrame)  # noqa: S101  a table never reads as a series
+        return frame
+
+    def write_parquet(self, path: str | Path) -> Path:
+        """Write one Parquet file: its statistics are those of the noisy rows, nothing else."""
+        import pyarrow.parquet
+
+        return self._written(
+            path, (), lambda draft: pyarrow.parquet.write_table(self._table, draft)
+        )
+
+    def write_csv(self, path: str | Path) -> Path:
+        """Write one CSV file. The facts do not fit in a CSV: keep ``repr(release)`` with it.
+
+        Texts that a spreadsheet would run as formulas have an apostrophe before them.
+        """
+        import pyarrow.csv
+
+        rows = without_formulas(self._table)
+        return self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
+
+    def write(self, path: str | Path) -> Path:
+        """Write by the file's ending: .parquet or .csv."""
+        where = check_output(path, ROWS)
+        if where.suffix.lower() == ".csv":
+            return self.write_csv(where)
+        return self.write_parquet(where)
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the rows with their error bars: .svg, .png or .html by the file's ending."""
+        from headcount.results.chart import save
+
+        return self._written(path, PICTURES, lambda draft: save(self._table, self.facts, draft))
+
+    def _written(
+        self, path: str | Path, endings: tuple[str, ...], write: Callable[[Path], None]
+    ) -> Path:
+        """Write a file whole; if that fails, say where the rows are."""
+        where = check_output(path, endings)
+        try:
+            return write_whole(where, write)
+        except OutputError as error:
+            paid = f" They are stored under entry {self.entry} of account {self.facts.account!r}."
+            raise OutputError(
+                f"{error} The rows are not lost: write this release again, to another place."
+                f"{paid if self.facts.account else ''} That is not charged."
+            ) from None
+
+    def to_bytes(self) -> bytes:
+        """The release as the ledger stores it."""
+        import pyarrow as pa
+
+        sink = pa.BufferOutputStream()
+        for table in (self._table, *([] if self.withheld is None else [self.withheld])):
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+        return bytes(sink.getvalue().to_pybytes())
+
+    @classmethod
+    def from_bytes(
+        cls, payload: bytes, *, key: str | None = None, again: str | None = None
+    ) -> Release:
+        """Read a stored release back."""
+        import pyarrow as pa
+
+        # Whoever may store results may store anything; a column that lies about itself would end
+        # the process that looks at it.
+        try:
+            source, tables = pa.BufferReader(payload), list[pa.Table]()
+            while source.tell() < source.size() and len(tables) < 2:
+                with pa.ipc.open_stream(source) as reader:
+                    tables.append(reader.read_all())
+                tables[-1].validate(full=True)
+            table, *others = tables
+            record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
+            record["notes"] = tuple(record["notes"])
+            facts = Facts(**record)
+            release = CLASSES.get(facts.verb, cls)(table, facts)
+        except (pa.ArrowException, LookupError, TypeError, ValueError, AttributeError):
+            raise LedgerError(
+                f"What is stored under the key {key!r} is no release that headcount wrote. Nothing "
+                "was charged. Ask the ledger's owner who stored it; fresh=True, under a new key, "
+                "draws and charges anew."
+            ) from None
+        release.key, release.again = key, again
+        release.withheld = others[0] if others else None
+        return release
+
+
+CLASSES: dict[str, type[Release]] = {}
+"""Verbs whose rows have methods of their own; their modules enter themselves."""

@@ -1,0 +1,104 @@
+"""Ctrl-C that a library swallows is raised at the next place where the release looks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from headcount.stops import heeding_stops, raise_if_stopped
+
+
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def swallowed() -> None:
+    with suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_what_was_swallowed_is_raised() -> None:
+    with heeding_stops():
+        raise_if_stopped()
+        swallowed()
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_stopped()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_within_another_block_it_is_raised_in_both() -> None:
+    with heeding_stops():
+        with heeding_stops():
+            swallowed()
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_stopped()
+    with heeding_stops():
+        raise_if_stopped()
+
+
+def test_outside_a_block_nothing_is_kept() -> None:
+    swallowed()
+    raise_if_stopped()
+    with heeding_stops():
+        raise_if_stopped()
+        swallowed()
+    raise_if_stopped()
+
+
+def test_a_handler_that_raises_nothing_stops_nothing() -> None:
+    heard: list[int] = []
+
+    def hear(number: int, _: Any) -> None:
+        heard.append(number)
+
+    signal.signal(signal.SIGINT, hear)
+    with heeding_stops():
+        os.kill(os.getpid(), signal.SIGINT)
+        raise_if_stopped()
+    assert heard == [signal.SIGINT]
+
+
+def test_signals_that_are_ignored_stay_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with heeding_stops():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_a_handler_that_was_set_meanwhile_stays_and_leaves_nothing_for_the_next_block() -> None:
+    with heeding_stops():
+        heed: Any = signal.getsignal(signal.SIGINT)
+
+        def chained(number: int, frame: Any) -> None:
+            heed(number, frame)
+
+        signal.signal(signal.SIGINT, chained)
+    assert signal.getsignal(signal.SIGINT) is chained
+    swallowed()
+    with heeding_stops():
+        raise_if_stopped()
+
+
+def test_other_threads_are_not_stopped_by_it() -> None:
+    ended: list[bool] = []
+
+    def work() -> None:
+        with heeding_stops():
+            raise_if_stopped()
+        ended.append(True)
+
+    with heeding_stops():
+        swallowed()
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert ended == [True]
