@@ -16,7 +16,7 @@ import pytest
 import headcount as hc
 from headcount.errors import EngineError
 from headcount.mechanisms.equal_error.stages import STAGES
-from headcount.releases.count_users.within import COLLECTING
+from headcount.releases.count_users.adaptive import COLLECTING
 from headcount.releases.run import CHARGING, READING, STORED
 from headcount.releases.stages import Stages
 

@@ -55,10 +55,10 @@ def answers(table: Any, key: bytes, max_value: int = 1) -> list[list[int]]:
                 query.ask()
                 for query in known.clipped_share(
                     weights=weights,
+                    values=weights // (every % 7 + 1),
                     first_level=every // 10,
-                    clip=clip,
+                    clips=tuple(clip * 10 // part for part in range(10, 18)),
                     caps=caps,
-                    lower_clips=(clip // 2, clip // 3),
                     unit_bits=20,
                 )
             ]

@@ -86,6 +86,8 @@ def rows(release: Release) -> None:
         console.print(_nothing(release.facts.verb))
     if largest.num_rows < table.num_rows:
         console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
+    if release.facts.bars and table.num_rows:
+        console.print(visible(release.facts.of_bars))
     print(f"\n{visible(release.guarantee)}")
     if release.facts.account:
         print(f"paid by entry {release.entry} of account {release.facts.account!r}")

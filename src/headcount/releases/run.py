@@ -101,6 +101,7 @@ class Work:
             notes=answer.notes,
             value=answer.value,
             stated=answer.stated,
+            bars=answer.bars,
         )
         release = Release(answer.rows, facts)
         release.withheld = answer.withheld

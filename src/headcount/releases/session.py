@@ -46,5 +46,7 @@ class Answer:
     """The column that ``low`` and ``high`` are around."""
     stated: Mapping[str, float] = field(default_factory=dict)
     """Further numbers that belong to the rows, by name."""
+    bars: str = ""
+    """What the error bars cover, where that is not all there is."""
     withheld: pa.Table | None = None
     """Rows that were paid for and do not keep what the others promise."""

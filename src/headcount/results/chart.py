@@ -92,7 +92,7 @@ def chart(table: pa.Table, facts: Facts) -> Any:
     )
     rules = altair.Chart(data).mark_rule(color="#222222")
     ranges = rules.encode(y=group, x="low:Q", x2="high:Q", description=told)
-    subtitle = f"{facts.confidence:.0%} error bars; {facts.guarantee}"
+    subtitle = f"{facts.of_bars}; {facts.guarantee}"
     title = altair.Title(facts.verb.replace("_", " "), subtitle=lines(subtitle))
     return (bars + ranges).properties(title=title, width=480)
 

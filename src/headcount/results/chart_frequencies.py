@@ -50,6 +50,6 @@ def frequency_chart(table: pa.Table, facts: Facts) -> Any:
         .mark_circle(size=28)
         .encode(x=x, y=altair.Y("groups:Q", scale=log), color=color)
     )
-    subtitle = f"{facts.confidence:.0%} error bars; {facts.guarantee}"
+    subtitle = f"{facts.of_bars}; {facts.guarantee}"
     title = altair.Title("frequency of frequencies", subtitle=lines(subtitle))
     return (ranges + points).properties(title=title, width=480, height=320)

@@ -10,6 +10,8 @@ from headcount.accounting.tail import upper_point
 CONFIDENCE = 0.95
 BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
 """Half the width of a normal interval of that confidence, in standard deviations."""
+NOISE_ONLY = "noise only"
+"""Said of error bars that do not cover what a bound leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,13 @@ class Facts:
     """The column that ``low`` and ``high`` are around."""
     stated: Mapping[str, float] = field(default_factory=dict)
     """Further numbers that belong to the rows, by name."""
+    bars: str = ""
+    """What the error bars cover, where that is not all there is."""
+
+    @property
+    def of_bars(self) -> str:
+        """What the error bars are, in a few words."""
+        return f"{self.confidence:.0%} error bars{f' ({self.bars})' if self.bars else ''}"
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA_KEY = b"headcount"
+BESIDE = "-metadata.json"
+"""After the name of a CSV file: where the facts of it are, as CSV on the Web has it."""
 
 
 class Release:
@@ -97,13 +99,17 @@ class Release:
         )
 
     def write_csv(self, path: str | Path) -> Path:
-        """Write one CSV file. The facts do not fit in a CSV: keep ``repr(release)`` with it.
+        """Write one CSV file, and the facts, which do not fit in it, to a JSON file beside it.
 
-        Texts that a spreadsheet would run as formulas have an apostrophe before them.
+        That has the same name with ``-metadata.json`` after it. Texts that a spreadsheet would run
+        as formulas have an apostrophe before them.
         """
         import pyarrow.csv
 
         rows = without_formulas(self._table)
+        facts = json.dumps({"error bars": self.facts.of_bars, **asdict(self.facts)}, indent=2)
+        beside = Path(f"{check_output(path, ())}{BESIDE}")
+        self._written(beside, (), lambda draft: _write_text(draft, f"{facts}\n"))
         return self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
 
     def write(self, path: str | Path) -> Path:
@@ -172,6 +178,10 @@ class Release:
         release.key, release.again = key, again
         release.withheld = others[0] if others else None
         return release
+
+
+def _write_text(draft: Path, text: str) -> None:
+    draft.write_text(text, encoding="utf-8")
 
 
 CLASSES: dict[str, type[Release]] = {}

@@ -188,8 +188,8 @@ def _examined(
     return examined
 
 
-def _no_cap(users: Any, clip: int, cap: Any, unit_bits: int) -> Any:
-    share = 1 - (clip / users["hc_norm"].cast("float64")).sqrt()
+def _no_cap(users: Any, clip: Any, cap: Any, unit_bits: int) -> Any:
+    share = 1 - (clip.cast("float64") / users["hc_norm"].cast("float64")).sqrt()
     lost = users["hc_sum"].cast("float64") * share / cap.cast("float64") * (1 << unit_bits)
     return lost.floor().cast("int64")
 
@@ -199,14 +199,14 @@ def no_cap() -> AbstractContextManager[None]:
     return swapped(levels_module, "_loss", _no_cap)
 
 
-def no_clip() -> AbstractContextManager[None]:
-    """Users keep all their weight when rows are measured."""
+def _clipped_at(wider: Callable[[int], int]) -> AbstractContextManager[None]:
+    """Users are clipped elsewhere than the question says."""
 
-    class Unclipped(ClippedPairs):
+    class Wider(ClippedPairs):
         def __init__(
             self, known: KnownPairs, index: Integers, weights: Integers, clip: int
         ) -> None:
-            super().__init__(known, index, weights, 1 << 62)
+            super().__init__(known, index, weights, wider(clip))
             self.claimed = ClippedPairs(known, index, weights, clip)
 
         def totals(self, value_bits: int) -> Query[Integers]:
@@ -214,9 +214,19 @@ def no_clip() -> AbstractContextManager[None]:
             return replace(super().totals(value_bits), sensitivity=claimed)
 
     def clipped(known: KnownPairs, index: Integers, weights: Integers, clip: int) -> Any:
-        return Unclipped(known, index, weights, clip)
+        return Wider(known, index, weights, clip)
 
     return swapped(KnownPairs, "clipped", clipped)
+
+
+def no_clip() -> AbstractContextManager[None]:
+    """Users keep all their weight when rows are measured."""
+    return _clipped_at(lambda _clip: 1 << 62)
+
+
+def wide_clip() -> AbstractContextManager[None]:
+    """Users are clipped at twice the norm, as if what large rows have more of were free."""
+    return _clipped_at(lambda clip: 4 * clip)
 
 
 def no_values() -> AbstractContextManager[None]:
@@ -274,6 +284,7 @@ TRIAL = Trial(
         Case("as shipped", _examined(nullcontext, EVERY, USERS_AND_ROWS), is_mutant=False),
         Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
         Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
+        Case("a clip wider than is said", _examined(wide_clip, EVERY[:1])),
         Case("a reach that leaves users out", _examined(short_reach, EVERY[:1])),
         Case("no norm on class totals", _examined(no_norm, EVERY[:1])),
         Case("rows forgotten in the norm", _examined(no_values, EVERY[1:2], USERS_AND_ROWS[1:])),

@@ -291,10 +291,10 @@ def test_known_groups_are_not_read_before_it_is_asked(n_streams: Callable[[], in
         shares = (every, every + 1)
         lost = known.clipped_share(
             weights=every + 1,
+            values=every + 1,
             first_level=every,
-            clip=2,
+            clips=(4, 3, 2, 1),
             caps=np.full((2, 4), 3),
-            lower_clips=(1,),
             unit_bits=20,
         )
         queries = [

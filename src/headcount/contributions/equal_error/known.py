@@ -188,23 +188,25 @@ class KnownPairs:
         self,
         *,
         weights: NDArray[np.int64],
+        values: NDArray[np.int64],
         first_level: NDArray[np.int64],
-        clip: int,
+        clips: tuple[int, ...],
         caps: NDArray[np.int64],
-        lower_clips: tuple[int, ...],
         unit_bits: int,
     ) -> tuple[Query[NDArray[np.int64]], ...]:
         """What candidates would clip off, by row of caps; a user adds one unit at most [E3]."""
-        levels = Levels(weights, first_level, clip, caps, lower_clips, unit_bits)
+        levels = Levels(weights, values, first_level, clips, caps, unit_bits)
         return clipped_share(partial(self._leveled, levels), self.store, levels)
 
     def _leveled(self, levels: Levels) -> Any:
         """Pairs of all who may lose something at a candidate, with weights and levels."""
         weights = levels.weights
         index = np.arange(self.n_groups)
-        numbers = {INDEX: index, "hc_w": weights, LEVEL: levels.first_level}
+        numbers = {
+            INDEX: index, "hc_w": weights, "hc_v": levels.values, LEVEL: levels.first_level
+        }  # fmt: skip
         beyond = self.beyond(index, weights, levels.least_clip)
-        return self.with_numbers(beyond, "hc_w", **numbers)
+        return self.with_numbers(beyond, "hc_w", "hc_v", **numbers)
 
 
 class ClippedPairs:

@@ -12,22 +12,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headcount.mechanisms.equal_error.tuning import (
+    FEW_ROWS,
+    GUARD_CAP,
+    GUARD_STEP,
+    LOWER_STEP,
+    N_HALVES,
+    N_LOWER,
+    N_SIZES,
+    NOISE_SHARE,
+    USER_CAP,
+    taper,
+)
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
+    from headcount.mechanisms.equal_error.tuning import Tuning
+
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
-
-NOISE_SHARE = 0.53  # of the target, one standard deviation of noise
-LOST_SHARE = 0.25  # of the target, what clipping may take from a row, on average
-USER_CAP, GUARD_CAP = 0.3, 1.0
-PRIOR = 2.0  # log-odds by which each next larger candidate is preferred
-GUARD_PRIOR, GUARD_SLACK, GUARD_STEP = 3.0, 3.0, 6
-N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
-# Few rows may need far less noise than the target allows: then candidates go on, by halves.
-FEW_ROWS, N_HALVES = 100, 6
 
 MAX_WEIGHT = 1 << 24
 MAX_SQUARES = 1 << 62
@@ -69,16 +75,23 @@ def whole(value: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """How large a release may be: more rows at the target's noise, then all rows at less noise."""
+    """How large a release may be: more rows at the target's noise, then all rows at less noise.
+
+    The noise of a candidate is that of its smallest row; larger rows get less. Rows keep the ratios
+    of their weights whichever the smallest is, so the weights are the same for all candidates and
+    the clips differ.
+    """
 
     n_rows: Integers
     taus: Floats
     weights: Integers
+    values: Integers
     first_level: Integers
     clips: tuple[int, ...]
     real_caps: Floats
     caps: Integers
     lost_share: Floats
+    guard_slack: float
     n_allowed: int
     """The first so many leave a user in one row alone as they are; the others are never taken."""
     least_tau: float
@@ -91,6 +104,7 @@ class Candidates:
         by_guess: NDArray[np.intp],
         within: float,
         rho: Fraction,
+        tuning: Tuning,
         max_value: int = 1,
     ) -> Candidates:
         """From the ranked guesses of counts, the target, and what measuring may cost."""
@@ -101,35 +115,31 @@ class Candidates:
         lower = tau * lower_steps(len(guess))
         taus = np.concatenate([np.full(len(sizes), tau), lower])
         n_rows = np.concatenate([sizes, np.full(len(lower), len(guess))])
-        weights, unit = as_integers(1 / guess, max_value)
-        clips = taus * math.sqrt(2 * rho)
+        ranked = guess[by_guess]
+        smallest = ranked[n_rows - 1]
+        last = float(ranked[-1])
+        weights, unit = as_integers(taper(guess, last, tuning) / guess, max_value)
+        values, value_unit = as_integers(1 / guess, max_value)
+        norms = taus * math.sqrt(2 * rho)
+        clips = norms * taper(smallest, last, tuning)
         # Sizes grow and noise falls, so those that are allowed come first.
-        smallest = guess[by_guess][n_rows - 1]
-        n_allowed = int(np.count_nonzero(np.minimum.accumulate(clips * smallest) >= 1))
-        caps = np.outer((USER_CAP, GUARD_CAP), clips * np.sqrt(n_rows))
+        n_allowed = int(np.count_nonzero(np.minimum.accumulate(norms * smallest) >= 1))
+        caps = np.outer((USER_CAP, GUARD_CAP), norms * np.sqrt(n_rows))
         return cls(
             n_rows=n_rows,
             taus=taus,
             weights=weights,
+            values=values,
             first_level=np.searchsorted(sizes, rank + 1).astype(np.int64),
             clips=tuple(whole((clip * unit) ** 2) for clip in clips.tolist()),
             real_caps=caps,
-            caps=np.maximum(1, np.rint(caps * unit)).astype(np.int64),
+            caps=np.maximum(1, np.rint(caps * value_unit)).astype(np.int64),
             # Less noise leaves less room for bias.
-            lost_share=LOST_SHARE * within * (taus / tau) ** 2,
+            lost_share=tuning.lost_share * within * (taus / tau) ** 2,
+            guard_slack=tuning.guard_slack,
             n_allowed=max(1, n_allowed),
             least_tau=1 / (math.sqrt(2 * rho) * max(1.0, float(smallest[0]))),
         )
-
-    @property
-    def clip(self) -> int:
-        """The squared norm at the target's noise."""
-        return self.clips[0]
-
-    @property
-    def lower_clips(self) -> tuple[int, ...]:
-        """The squared norms at less noise."""
-        return self.clips[self.n_sized :]
 
     @property
     def n_sized(self) -> int:
@@ -139,7 +149,7 @@ class Candidates:
     def allowed(self, unit: int) -> Integers:
         """How much all users together may lose at each candidate, under either cap."""
         allowed = self.lost_share * self.n_rows / self.real_caps * unit
-        units: Integers = np.rint(allowed * np.array([[1.0], [GUARD_SLACK]])).astype(np.int64)
+        units: Integers = np.rint(allowed * np.array([[1.0], [self.guard_slack]])).astype(np.int64)
         return units
 
     @property

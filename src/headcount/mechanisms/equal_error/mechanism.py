@@ -59,10 +59,12 @@ class EqualError(EqualErrorPlan):
         top: int | None = None,
         profile: Profile | None = None,
         max_value: int = 1,
+        withholds: bool = True,
     ) -> EqualError:
         """Spend all of ``spend`` on counts of relative error ``within``, of ``top`` groups at most.
 
-        With a profile that was released before, none is paid for and the method is known.
+        With a profile that was released before, none is paid for and the method is known. Rows that
+        do not keep the target are left out only if it ``withholds`` them.
         """
         require_delta(spend)
         if spend.rho < MIN_RHO:
@@ -71,7 +73,7 @@ class EqualError(EqualErrorPlan):
                 f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or use "
                 "method='peel'."
             )
-        return cls(spend, within, method, top, profile, max_value)
+        return cls(spend, within, method, top, profile, withholds, max_value)
 
     @property
     def event(self) -> Filtered:

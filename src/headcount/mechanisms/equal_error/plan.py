@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from headcount.mechanisms.equal_error import reading
+from headcount.mechanisms.equal_error import tuning
 from headcount.mechanisms.equal_error.reading import Crowd, Profile, Shares
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
@@ -28,6 +28,8 @@ class EqualErrorPlan:
     method: str = "auto"
     top: int | None = None
     profile: Profile | None = None
+    withholds: bool = True
+    """Whether rows that cannot keep the target are left out."""
     max_value: int = 1
     """How many rows of a user count in one group; with 1, users are counted."""
 
@@ -35,6 +37,11 @@ class EqualErrorPlan:
     def shares(self) -> Shares:
         """What each stage may cost."""
         return Shares.of(self.limit, is_profiled=self.profile is not None)
+
+    @property
+    def tuning(self) -> tuning.Tuning:
+        """The constants for users, or for rows."""
+        return tuning.USERS if self.max_value == 1 else tuning.EVENTS
 
     @property
     def bounds(self) -> Bounds:
@@ -49,8 +56,8 @@ class EqualErrorPlan:
         """The method that suits these users; a function of published numbers."""
         if self.method != "auto":
             return self.method
-        if crowd.single_loss <= reading.SINGLE_LOSS:
+        if crowd.single_loss <= tuning.SINGLE_LOSS:
             return "single"
         threshold = self.threshold(self.shares.discover)
         least = threshold.threshold / threshold.bounds.scale
-        return "peel" if crowd.weight_of_all < reading.PEEL_RATIO * least else "equal"
+        return "peel" if crowd.weight_of_all < tuning.PEEL_RATIO * least else "equal"

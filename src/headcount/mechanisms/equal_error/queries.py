@@ -49,10 +49,10 @@ class KnownQueries(Protocol):
         self,
         *,
         weights: Integers,
+        values: Integers,
         first_level: Integers,
-        clip: int,
+        clips: tuple[int, ...],
         caps: Integers,
-        lower_clips: tuple[int, ...],
         unit_bits: int,
     ) -> Sequence[Query[Integers]]:
         """By candidate, a question a row of caps; a user adds 0 to ``2**unit_bits`` to each."""

@@ -1,4 +1,4 @@
-"""The public side of the equal-error release: constants, shares, and functions of noisy numbers.
+"""The public side of the equal-error release: shares, and functions of noisy numbers.
 
 Nothing here sees private data. Floating point is free: it decides how good a release is, never
 how private.
@@ -13,6 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.tail import upper_tail
+from headcount.mechanisms.equal_error.tuning import (
+    BIAS,
+    CERTAIN_CELL,
+    DISCOVER,
+    FEW_OF,
+    FIRST_ROUND,
+    GUARD,
+    MEAN_MISS,
+    PICK,
+    PROFILE,
+    ROW_MISS,
+    SCALE,
+    SECOND_BEST_MISS,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,22 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
-
-PROFILE, DISCOVER, SCALE = Fraction(20, 1000), Fraction(270, 1000), Fraction(15, 1000)
-GUARD, PICK, BIAS = Fraction(20, 1000), Fraction(25, 1000), Fraction(25, 1000)
-FIRST_ROUND = Fraction(1, 5)
-
-MEAN_MISS, ROW_MISS = 0.095, 0.2
-FEW_OF, SECOND_BEST_MISS = 4, 1 / 3
-ROW_TO_ROW = 0.6  # how unequal the rows of one class lose, as a share of what they lose
-BIAS_CAP, BIAS_ROWS = 0.5, 300
-# A few users have very many rows, so what they lose is measured to farther out, over more rows.
-EVENT_BIAS_CAP, EVENT_BIAS_ROWS = 2.0, 900
-BIAS_NOISE = 0.3  # of the target, at most, one standard deviation of a class's measured bias
-MOST_LOST = 0.5  # of a count; beyond that nobody knows what a row would have been
-SINGLE_LOSS = 0.02
-PEEL_RATIO = 7.0
-CERTAIN_CELL = 4.5
 
 
 @dataclass(frozen=True, slots=True)

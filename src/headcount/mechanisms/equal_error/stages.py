@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.compose import cost
-from headcount.mechanisms.equal_error import reading
-from headcount.mechanisms.equal_error.candidates import (
-    GUARD_PRIOR,
-    PRIOR,
-    Candidates,
-    as_integers,
-    whole,
+from headcount.mechanisms.equal_error import reading, tuning
+from headcount.mechanisms.equal_error.candidates import Candidates
+from headcount.mechanisms.equal_error.measuring import (
+    CLASS_NORM,
+    FIRST,
+    LEFT_OUT,
+    SECOND,
+    Chosen,
+    Lost,
+    Measuring,
 )
 from headcount.mechanisms.equal_error.reading import Crowd, Shares
 from headcount.mechanisms.gaussian import Gaussian
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from headcount.mechanisms.chance import Chance
     from headcount.mechanisms.equal_error.plan import EqualErrorPlan
     from headcount.mechanisms.equal_error.queries import (
-        ClippedQueries,
         KnownQueries,
         PairQueries,
     )
@@ -49,13 +51,9 @@ if TYPE_CHECKING:
 PROFILING = "profiling users"
 FINDING = "finding groups"
 CHOOSING = "choosing how many groups the budget carries"
-FIRST, SECOND = "measuring, first round", "measuring, second round"
-LEFT_OUT = "measuring what clipping left out"
 STAGES = (PROFILING, FINDING, CHOOSING, FIRST, SECOND, LEFT_OUT)
 """All that a draw may say, whichever branch it takes."""
 
-CLASS_NORM = 1 << 28
-VALUE_BITS = 7
 TOO_MUCH_LOST = (
     "noise exceeds signal: users had to be shortened until more than half of the counts was left "
     "out. Spend more, or count by fewer and larger groups"
@@ -90,6 +88,8 @@ class Counted:
     why: str
     withheld: Rows = NO_ROWS
     """Rows that were measured too, and cannot keep the promise."""
+    lost: Lost | None = None
+    """What shortening users took, where it was measured."""
 
     @property
     def reached(self) -> float:
@@ -151,10 +151,9 @@ class Run:
         order, noisy_weights, sd = self.discovered(rho)
         loss = crowd.single_loss
         counts = noisy_weights * (1 + loss)
-        sds = np.hypot(sd * (1 + loss), reading.ROW_TO_ROW * loss * counts)
+        sds = np.hypot(sd * (1 + loss), tuning.SINGLE_ROW_TO_ROW * loss * counts)
         why = f"users are in few groups: one pass leaves out about {loss:.1%} of the count"
-        rows = reading.rows_to_print(counts, sds, self.plan.within)
-        return self.printed("single", order, counts, sds, rows, why)
+        return self.printed("single", Rows(order, counts, sds), why, reading.rows_to_print)
 
     def peel(self, rho: Fraction) -> Counted:
         """Few users: measure the largest groups one by one."""
@@ -173,7 +172,7 @@ class Run:
     def equal(self, shares: Shares, crowd: Crowd) -> Counted:
         """Discover, rank, choose how many rows the budget carries, measure those, correct."""
         why = "users are in many groups: every row gets the same relative error"
-        order, noisy_weights, _ = self.discovered(shares.discover)
+        order, noisy_weights, weight_sd = self.discovered(shares.discover)
         if not len(order):
             return self.nothing(why)
         known = self.pairs.known(order)
@@ -183,15 +182,17 @@ class Run:
             # What is not wanted takes no part: the budget goes to the rest.
             largest = by_guess[: self.plan.top]
             order, guess, by_guess = order[largest], guess[largest], np.arange(len(largest))
+            noisy_weights = noisy_weights[largest]
             known = self.pairs.known(order)
         self.progress(CHOOSING)
         n_rows, tau = self.picked(known, guess, by_guess, shares)
         index = by_guess[:n_rows].astype(np.int64)
-        counts, sds, lost = self.measured(known, index, guess[index], tau, shares)
-        if lost > reading.MOST_LOST:
+        chosen = Chosen(index, guess[index], noisy_weights[index], weight_sd, tau)
+        found = Measuring(self.plan, known, self.noisy, self.progress).measured(chosen)
+        if found.lost.mean > tuning.MOST_LOST:
             return self.nothing(TOO_MUCH_LOST)
-        rows = reading.rows_or_second_best(counts, sds, self.plan.within)
-        return self.printed("equal", order[index], counts, sds, rows, why)
+        rows = Rows(order[index], found.counts, found.sds)
+        return self.printed("equal", rows, why, reading.rows_or_second_best, found.lost)
 
     def factors(
         self, known: KnownQueries, noisy_weights: Floats, rho: Fraction, crowd: Crowd
@@ -216,18 +217,23 @@ class Run:
         much a few heavy users really lose. The high one says how far the fine choice may go.
         """
         candidates = Candidates.of(
-            guess, by_guess, self.plan.within, shares.measure, self.plan.max_value
+            guess,
+            by_guess,
+            self.plan.within,
+            shares.measure,
+            self.plan.tuning,
+            self.plan.max_value,
         )
-        guard = SizeChoice.calibrate(Zcdp(shares.guard), GUARD_PRIOR)
-        choice = SizeChoice.calibrate(Zcdp(shares.pick), PRIOR)
+        guard = SizeChoice.calibrate(Zcdp(shares.guard), tuning.GUARD_PRIOR)
+        choice = SizeChoice.calibrate(Zcdp(shares.pick), tuning.PRIOR)
         self.budget.charge(cost(guard.event))
         self.budget.charge(cost(choice.event))
         lost, far = known.clipped_share(
             weights=candidates.weights,
+            values=candidates.values,
             first_level=candidates.first_level,
-            clip=candidates.clip,
+            clips=candidates.clips,
             caps=candidates.caps,
-            lower_clips=candidates.lower_clips,
             unit_bits=UNIT_BITS,
         )
         allowed, allowed_far = candidates.allowed(1 << UNIT_BITS)
@@ -236,67 +242,6 @@ class Run:
         chosen = choice.draw(lost, allowed, self.chance, among=np.arange(last))
         return int(candidates.n_rows[chosen]), candidates.tau_of(chosen)
 
-    def measured(
-        self, known: KnownQueries, index: Integers, guess: Floats, tau: float, shares: Shares
-    ) -> tuple[Floats, Floats, float]:
-        """Two rounds, the second with weights that know the first, and the bias of both.
-
-        Counts, their noise, and what share of them was left out, in the mean over rows.
-        """
-        part = math.sqrt(reading.FIRST_ROUND)
-        self.progress(FIRST)
-        round_one, first, first_w = self.round(
-            known, index, part / (tau * guess), shares.first_round
-        )
-        better = reading.blend(first, first_w, guess)
-        full = 1 / (tau * better) ** 2
-        second_w2 = np.maximum(full - first_w**2, 0.25 * (1 - reading.FIRST_ROUND) * full)
-        self.progress(SECOND)
-        round_two, second, second_w = self.round(
-            known, index, np.sqrt(second_w2), shares.second_round
-        )
-        precision = first_w**2 + second_w**2
-        mean = (first * first_w**2 + second * second_w**2) / precision
-
-        self.progress(LEFT_OUT)
-        counts_users = self.plan.max_value == 1
-        cap = reading.BIAS_CAP if counts_users else reading.EVENT_BIAS_CAP
-        rows_each = reading.BIAS_ROWS if counts_users else reading.EVENT_BIAS_ROWS
-        classes = reading.classes_of(len(index), rows_each, 8)
-        n_each = np.bincount(classes)
-        # With few rows the noise on what they lost must not be what decides about them.
-        few = reading.BIAS_NOISE * self.plan.within * math.sqrt(2 * shares.bias * int(n_each.min()))
-        norm = min(cap * tau * math.sqrt(2 * shares.measure), few)
-        unit = CLASS_NORM / norm
-        per_row = unit / (precision * better * np.sqrt(n_each)[classes])
-        lost_shares = (
-            np.minimum(np.rint(per_row * first_w**2), CLASS_NORM).astype(np.int64),
-            np.minimum(np.rint(per_row * second_w**2), CLASS_NORM).astype(np.int64),
-        )
-        off = round_one.taken_away(round_two, lost_shares, classes, CLASS_NORM)
-        totals, sd = self.noisy(off, shares.bias)
-        typical = np.maximum(np.bincount(classes, mean / better) / n_each, 0.1)
-        per_class = 1 / (unit * np.sqrt(n_each) * typical)
-        bias = np.clip(totals * per_class, 0, 1)
-        unsure = np.hypot(reading.ROW_TO_ROW * bias, sd * per_class)[classes]
-        counts = mean * (1 + bias[classes])
-        sds = np.hypot((1 + bias[classes]) / np.sqrt(precision), unsure * counts)
-        return counts, sds, float(bias[classes].mean())
-
-    def round(
-        self, known: KnownQueries, index: Integers, weights: Floats, rho: Fraction
-    ) -> tuple[ClippedQueries, Floats, Floats]:
-        """Counts of all rows under these weights, and the weights in units of their noise.
-
-        [EE2] users are clipped where noise of sd 1 costs ``rho``, so weights are precisions.
-        """
-        integers, unit = as_integers(weights, self.plan.max_value)
-        clip = whole(2 * float(rho) * unit**2)
-        clipped = known.clipped(index, integers, clip)
-        totals, sd = self.noisy(clipped.totals(VALUE_BITS), rho)
-        values = (integers << VALUE_BITS).astype(np.float64)
-        return clipped, totals / values, values / sd
-
     def nothing(self, why: str) -> Counted:
         """No row, and the reason."""
         return Counted("equal", NO_ROWS.positions, NO_ROWS.counts, NO_ROWS.sds, 1.0, why)
@@ -304,17 +249,20 @@ class Run:
     def printed(
         self,
         method: str,
-        positions: Positions,
-        counts: Floats,
-        sds: Floats,
-        rows: Positions,
+        measured: Rows,
         why: str,
+        that_keep: Callable[[Floats, Floats, float], Positions],
+        lost: Lost | None = None,
     ) -> Counted:
-        """Some of the rows, and what share of them to expect within the target."""
-        measured = Rows(positions, counts, sds)
-        withheld = measured.take(np.setdiff1d(np.arange(len(counts)), rows))
+        """All rows, or those that keep the target, and what share of them to expect within it."""
+        within, rows = self.plan.within, np.arange(len(measured.counts))
+        if self.plan.withholds:
+            rows = that_keep(measured.counts, measured.sds, within)
+        withheld = measured.take(np.setdiff1d(np.arange(len(measured.counts)), rows))
         if self.plan.top is not None:
-            rows = rows[np.argsort(-counts[rows], kind="stable")][: self.plan.top]
+            rows = rows[np.argsort(-measured.counts[rows], kind="stable")][: self.plan.top]
         shown = measured.take(rows)
-        expected = reading.expected_within(shown.counts, shown.sds, self.plan.within)
-        return Counted(method, shown.positions, shown.counts, shown.sds, expected, why, withheld)
+        expected = reading.expected_within(shown.counts, shown.sds, within)
+        return Counted(
+            method, shown.positions, shown.counts, shown.sds, expected, why, withheld, lost
+        )

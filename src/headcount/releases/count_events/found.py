@@ -31,7 +31,7 @@ from headcount.releases.count_events.noise import (
     noises_of,
     scaled,
 )
-from headcount.releases.count_users.within import plan_equal
+from headcount.releases.count_users.adaptive import plan_equal
 from headcount.releases.facts import affordable_plan, require_add_remove
 from headcount.releases.rows import draw_found, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session

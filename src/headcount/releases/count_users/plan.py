@@ -18,13 +18,13 @@ from headcount.mechanisms.laplace_threshold import LaplaceThreshold
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.releases.count_users.adaptive import AIM, plan_equal
 from headcount.releases.count_users.peel import plan_peel
-from headcount.releases.count_users.within import plan_equal
 from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import draw_found, draw_known, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session
-from headcount.results.facts import CONFIDENCE
+from headcount.results.facts import CONFIDENCE, NOISE_ONLY
 
 if TYPE_CHECKING:
     from headcount.contributions.listed import Groups
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 DEFAULT_BOUND = 20
 DEFAULT_MAX_GROUPS = 10_000
 LATTICE_BITS = 12
-WITHIN = 0.10
 MOST_PEELED = 100  # beyond, finding groups one by one costs more than it saves
 FIND_OTHERWISE = "List the groups, or find them with method='laplace' or method='sample'."
-BAR = "low to high covers the noise, not what the bound leaves out of the count"
+BAR = f"low to high covers the {NOISE_ONLY}, not what the bound leaves out of the count"
 
 
 def plan_count_users(
@@ -59,16 +58,16 @@ def plan_count_users(
     grouped = group_rows(dataset.table, by, groups)
     given = grouped.given
     limit = limit_for(account, spend)
-    has_target = within is not None or (top is not None and groups is None and bound is None)
-    few = top is not None and top <= MOST_PEELED
-    if method == "auto" and within is None and has_target and few:
+    adapts = within is not None or (groups is None and bound is None)
+    if method == "auto" and adapts and within is None and top is not None and top <= MOST_PEELED:
         method = "peel"
-    if method in ("peel", "equal") or (method == "auto" and has_target):
-        _check_target(account, bound, method)
-        target, rules = WITHIN if within is None else within, grouped.rules
+    if method in ("peel", "equal") or (method == "auto" and adapts):
+        _check_adaptive(account, bound, method)
+        rules = grouped.rules
         if method == "peel":
+            target = AIM if within is None else within
             return plan_peel(dataset, by, rules, limit, target, groups=given, top=top)
-        return plan_equal(dataset, by, rules, limit, target, method, groups=given, top=top)
+        return plan_equal(dataset, by, rules, limit, within, method, groups=given, top=top)
     if within is not None:
         raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
     if method == "sample":
@@ -97,13 +96,13 @@ def plan_count_users(
     )
 
 
-def _check_target(account: Account, bound: int | None, method: str) -> None:
+def _check_adaptive(account: Account, bound: int | None, method: str) -> None:
     if bound is not None:
         raise UsageError(
-            f"method={method!r} with a target has no bound; leave bound= out, or within= and "
-            "method=."
+            f"method={method!r} has no bound, with a target or without; leave bound= out, or "
+            "within= and method=."
         )
-    require_add_remove(account, "A count with a target", FIND_OTHERWISE)
+    require_add_remove(account, "A count that finds its groups or has a target", FIND_OTHERWISE)
 
 
 def _noise(
@@ -205,4 +204,5 @@ class _Count:
             bounds=str(self.bounds),
             noise=self.noise,
             notes=(BAR, *self.grouped.rules),
+            bars=NOISE_ONLY,
         )

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from headcount.contributions.equal_error.known import KnownPairs
+from headcount.contributions.equal_error.levels import Levels
 from headcount.contributions.pairs import Pairs
 from headcount.contributions.store import Store
 from headcount.privacy.bounds import Bounds
@@ -190,39 +191,48 @@ def test_weights_that_could_overflow_are_refused(data: Opened) -> None:
 
 
 SIZES = np.array([3, 8, 15, 30])
-CLIP = 3_000**2
-LOWER = (2_500**2, 1_000**2)
+CLIPS = (3_200**2, 3_100**2, 3_000**2, 2_900**2, 2_500**2, 1_000**2)
+LOST_VALUES = np.arange(N_GROUPS, 0, -1) * 40
 CAPS = np.array([[500, 900, 2_000, 4_000, 4_000, 4_000], [5_000] * 6])
 
 
 def levels(opened: Opened) -> list[int]:
     lost = opened.known.clipped_share(
         weights=WEIGHTS,
+        values=LOST_VALUES,
         first_level=np.searchsorted(SIZES, np.arange(N_GROUPS) + 1),
-        clip=CLIP,
+        clips=CLIPS,
         caps=CAPS,
-        lower_clips=LOWER,
         unit_bits=20,
     )
     return [int(value) for query in lost for value in query.ask()]
 
 
-def test_lost_weight_is_that_of_every_candidate(data: Opened) -> None:
+def test_lost_values_are_those_of_every_candidate(data: Opened) -> None:
     expected = []
-    candidates = [(size, CLIP) for size in SIZES] + [(N_GROUPS, clip) for clip in LOWER]
+    candidates = list(zip([*SIZES, N_GROUPS, N_GROUPS], CLIPS, strict=True))
     for (size, clip), cap in zip(candidates * 2, CAPS.ravel(), strict=True):
         total = 0
         for groups in data.groups_of.values():
-            mine = [int(WEIGHTS[g]) for g in groups if g < size]
-            square = sum(w * w for w in mine)
+            mine = [g for g in groups if g < size]
+            square = sum(int(WEIGHTS[g]) ** 2 for g in mine)
             if square > clip:
-                lost = sum(mine) * (1 - math.sqrt(clip / square)) / cap
+                lost = LOST_VALUES[mine].sum() * (1 - math.sqrt(clip / square)) / cap
                 total += math.floor(min(1.0, lost) * 2**20)
         expected.append(total)
     got = levels(data)
     assert all(abs(a - b) <= len(data.groups_of) for a, b in zip(got, expected, strict=True))
     assert got[0] < got[3] < got[5]
     assert got[6 + 3] < got[3]
+
+
+def test_a_candidate_is_not_held_to_another_ones_clip(
+    data: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is above the least clip but not above the first loses at some candidates: found."""
+    whole = levels(data)
+    monkeypatch.setattr(Levels, "least_clip", property(lambda levels: levels.clips[0]))
+    assert levels(data) != whole
 
 
 def test_one_user_moves_every_candidate_by_one_unit_at_most(

@@ -14,7 +14,7 @@ from headcount.accounting.filter import Filter
 from headcount.errors import UsageError
 from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.equal_error import candidates as sizing
-from headcount.mechanisms.equal_error import reading
+from headcount.mechanisms.equal_error import reading, tuning
 from headcount.mechanisms.equal_error.candidates import Candidates
 from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.equal_error.reading import Crowd, Shares
@@ -113,20 +113,20 @@ def test_weights_fit_the_engine_whatever_the_counts_are() -> None:
 
 def test_candidates_grow_and_then_quieten() -> None:
     guess = np.geomspace(1e5, 20, 3000)
-    candidates = Candidates.of(guess, np.argsort(-guess), 0.10, Fraction(1, 2))
+    candidates = Candidates.of(guess, np.argsort(-guess), 0.10, Fraction(1, 2), tuning.USERS)
     assert (np.diff(candidates.n_rows) >= 0).all()
     assert (np.diff(candidates.taus) <= 0).all()
     assert candidates.n_rows[-1] == 3000
     assert candidates.caps.shape[1] == len(candidates.clips) == len(candidates.taus)
-    assert candidates.n_sized == len(candidates.taus) - sizing.N_LOWER
+    assert candidates.n_sized == len(candidates.taus) - tuning.N_LOWER
     for level, size in enumerate(candidates.n_rows[: candidates.n_sized]):
         assert (candidates.first_level <= level).sum() == size
 
 
 def test_few_rows_may_have_far_less_noise_than_the_target_allows() -> None:
     few, many = (
-        Candidates.of(np.full(n, 1000.0), np.arange(n), 0.10, Fraction(1, 2))
-        for n in (sizing.FEW_ROWS, sizing.FEW_ROWS + 1)
+        Candidates.of(np.full(n, 1000.0), np.arange(n), 0.10, Fraction(1, 2), tuning.USERS)
+        for n in (tuning.FEW_ROWS, tuning.FEW_ROWS + 1)
     )
     assert few.taus[-1] < few.taus[0] / 100
     assert many.taus[-1] > many.taus[0] / 2

@@ -1,4 +1,7 @@
-"""``count_users`` within a target error: users are profiled first, and the method follows."""
+"""Counts without a bound: users are profiled first, and the method follows.
+
+Every row that is measured is printed; with a target, those that keep it.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ import numpy as np
 from headcount.contributions.pairs import Pairs
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.mechanism import EqualError
-from headcount.mechanisms.equal_error.reading import PEEL_RATIO, SINGLE_LOSS
 from headcount.mechanisms.equal_error.stages import STAGES, Counted
+from headcount.mechanisms.equal_error.tuning import PEEL_RATIO, SINGLE_LOSS
 from headcount.releases.facts import affordable_plan
 from headcount.releases.released_profile import released_profile
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
 from headcount.releases.session import Answer, Session
-from headcount.results.facts import BAR_SDS
+from headcount.results.facts import BAR_SDS, CONFIDENCE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +40,9 @@ METHODS = {
 AUTO = "one of three, chosen from a private profile of groups per user"
 BOUNDS = "none to choose: a user's weight in the groups is shortened where it would cost too much"
 BAR = "low to high covers the noise and what shortening users leaves out, as measured privately"
+SHARED = "Rows share a part of their error: the mean of many rows is not as sure as their bars say"
+AIM = 0.10
+"""Without a target, how exact a row should be: it decides how many groups are measured."""
 
 
 def plan_equal(
@@ -44,18 +50,18 @@ def plan_equal(
     by: Any,
     rules: tuple[str, ...],
     limit: Zcdp,
-    within: float,
+    within: float | None,
     method: str,
     *,
     groups: Groups | None,
     top: int | None,
     max_value: int = 1,
 ) -> Plan:
-    """Plan counts of groups, about nine in ten within the target.
+    """Plan counts of groups: all that can be measured, or about nine in ten within a target.
 
     max_value:  how many rows of a user count in one group; with 1, users are counted
     """
-    if not 0.01 <= within <= 0.5:
+    if within is not None and not 0.01 <= within <= 0.5:
         raise UsageError(f"within must be from 0.01 to 0.5, such as 0.10, not {within}.")
     account = dataset.account
     # A profile is of groups per user, all groups: not of those in a list, and not of rows.
@@ -63,7 +69,13 @@ def plan_equal(
     released = None if known else released_profile(dataset, by)
     profile, profiled_by = released or (None, None)
     mechanism = EqualError.calibrate(
-        limit, within, method, top=top, profile=profile, max_value=max_value
+        limit,
+        AIM if within is None else within,
+        method,
+        top=top,
+        profile=profile,
+        max_value=max_value,
+        withholds=within is not None,
     )
     count = _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules)
     return affordable_plan(
@@ -81,7 +93,7 @@ def plan_equal(
             ("top", top),
             ("profile", profiled_by),
         ),
-        title=f"{count.verb.replace('_', ' ')} within {within:.3g}",
+        title=count.title,
         method=AUTO if profile is None and method == "auto" else METHODS[count.branch],
         stages=(COLLECTING, *STAGES),
         details=count.details(),
@@ -108,13 +120,21 @@ class _EqualCount:
         return "equal" if profile is None else self.mechanism.branch(profile.crowd)
 
     @property
+    def title(self) -> str:
+        verb = self.verb.replace("_", " ")
+        return f"{verb} within {self.mechanism.within:.3g}" if self.mechanism.withholds else verb
+
+    @property
     def promise(self) -> str:
+        if not self.mechanism.withholds:
+            return f"bars that hold the truth in {CONFIDENCE:.0%} of the rows, however wide"
         return f"about nine in ten rows within {self.mechanism.within:.3g} of the truth"
 
     def details(self) -> tuple[tuple[str, str], ...]:
         shares, limit = self.mechanism.shares, self.mechanism.limit
         from_where = "found in the data" if self.groups is None else f"{len(self.groups):,} listed"
         how_many = "those" if self.mechanism.top is None else f"the {self.mechanism.top:,} largest"
+        which = "can keep the promise" if self.mechanism.withholds else "the budget can measure"
         if self.profiled_by is None:
             profile = f"{float(shares.profile / limit.rho):.0%} of the budget: groups per user"
             branches = self._branches() if self.mechanism.method == "auto" else ()
@@ -122,7 +142,7 @@ class _EqualCount:
             profile = f"of entry {self.profiled_by}, released before: it costs nothing again"
             branches = ()
         return (
-            ("groups", f"{from_where}; {how_many} that can keep the promise are released"),
+            ("groups", f"{from_where}; {how_many} that {which} are released"),
             ("promise", self.promise),
             ("profile", profile),
             *branches,
@@ -158,6 +178,10 @@ class _EqualCount:
 
     def _expected(self, counted: Counted) -> str:
         within = f"{self.mechanism.within:.3g}"
+        if not self.mechanism.withholds:
+            if not len(counted.counts):
+                return "No group stands out from the noise at this spend: spend more."
+            return f"Nine in ten rows are expected within {counted.reached:.2g} of the truth."
         if not len(counted.counts):
             return (
                 f"No group can be counted within {within} at this spend: spend more, or aim lower."
@@ -172,10 +196,20 @@ class _EqualCount:
             f"{counted.reached:.2g}. A few users are in very many groups; spend more."
         )
 
+    def _left_out(self, counted: Counted) -> tuple[str, ...]:
+        lost = counted.lost
+        if lost is None or not len(counted.counts):
+            return ()
+        return (
+            f"Shortening users left out {lost.mean:.1%} of a count, put back here: "
+            f"{lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest.",
+            f"{SHARED}.",
+        )
+
     def _notes(self, counted: Counted, withheld: pa.Table) -> tuple[str, ...]:
         """What is withheld comes first where it is larger than what is shown."""
         method = f"Method {counted.method!r}: {counted.why}."
-        rest = (self._expected(counted), BAR + ".", *self.rules)
+        rest = (self._expected(counted), BAR + ".", *self._left_out(counted), *self.rules)
         if not withheld.num_rows:
             return (method, *rest)
         largest = withheld.take([int(np.argmax(withheld["count"]))]).to_pylist()[0]
@@ -184,7 +218,8 @@ class _EqualCount:
         told = (
             f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
             f"{self.mechanism.within:.3g} of the count allows. The largest is {name}, about "
-            f"{largest['count']:,} ± {half_width:,.0f}. release.withheld has them."
+            f"{largest['count']:,} ± {half_width:,.0f}. Leave within= out to see all rows, or look "
+            "at release.withheld."
         )
         middle = float(np.median(counted.counts)) if len(counted.counts) else 0.0
         if largest["count"] > middle:
