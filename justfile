@@ -144,6 +144,10 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
+# Whether the bars of count_users hold, by default; needs HEADCOUNT_DATA; last line is JSON
+bench-bars *args:
+    {{ bin }}/python benchmarks/bars.py {{ args }}
+
 # The smallest group a sample can show, beside the paper's bound; last line is JSON
 bench-sampling *args:
     {{ bin }}/python benchmarks/sampling.py {{ args }}
@@ -180,7 +184,7 @@ bench-streams *args:
 # Every benchmark in its quick mode
 bench-quick:
     for bench in noise engine ledger reading sampling quantiles bounding frequencies streams distribution; do just "bench-$bench" --quick; done
-    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; fi
+    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; just bench-bars --quick; fi
 
 # Build the documentation; warnings are errors
 docs:

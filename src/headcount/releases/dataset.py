@@ -40,16 +40,16 @@ class Dataset(Opened):
         by:      a column, ``truncate(...)``, ``bins(...)``, or a list of these
         groups:  the groups to count, when they are public; every one of them is released.
                  Without it, groups are found in the data and only large ones are released
-        bound:   in how many groups a user counts fully; the plan prints the default
-        within:  the relative error to aim at, such as 0.10, instead of a bound; rows that cannot
-                 keep it are left out
+        bound:   in how many groups a user counts fully; then the bars cover the noise only
+        within:  the relative error to aim at, such as 0.10; rows that cannot keep it are withheld
         top:     only the largest groups, so many of them
-        method:  ``"threshold"`` bounds users and adds the same noise to all groups;
-                 ``"laplace"`` counts users in one group or ``bound``, also where users are
-                 replaced; ``"equal"`` gives all rows the same relative error; ``"peel"``
-                 measures the largest groups one by one; ``"sample"`` shows exact counts of a
-                 secret sample; ``"auto"`` is the threshold, with ``top`` up to 100 it peels, and
-                 with ``within`` it is what a private profile of the users suggests
+        method:  ``"threshold"`` bounds users, at 20 groups if no bound is given, and adds the
+                 same noise to all groups; ``"laplace"`` counts users in one group or ``bound``,
+                 also where users are replaced; ``"equal"`` gives all rows nearly the same
+                 relative error; ``"peel"`` measures the largest groups one by one; ``"sample"``
+                 shows exact counts of a secret sample; ``"auto"`` is what a private profile of
+                 the users suggests, with bars for noise and what is left out; with ``top`` up to
+                 100 it peels, and with a ``bound`` or a list of groups it bounds users
         spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         return planned(

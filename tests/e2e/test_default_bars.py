@@ -1,0 +1,92 @@
+"""What the default prints: bars that hold the truth, on data that people have, as they call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+import headcount as hc
+from headcount.results.release import Release
+
+DATA = os.environ.get("HEADCOUNT_DATA")
+needs_data = pytest.mark.skipif(DATA is None, reason="HEADCOUNT_DATA is not set")
+
+
+def held(rows: list[dict[str, Any]], truth: dict[Any, int], by: str) -> float:
+    return sum(row["low"] <= truth[row[by]] <= row["high"] for row in rows) / len(rows)
+
+
+def truth_of(path: Path, user: str, by: str) -> dict[Any, int]:
+    count = f'select "{by}", count(distinct "{user}") from \'{path}\' group by 1'
+    return dict(duckdb.sql(count).fetchall())
+
+
+def released(folder: Path, source: Path, user: str, by: str, **asked: Any) -> Release:
+    budget = hc.Budget(epsilon=1, delta="1e-6")
+    opened = hc.open(source, user=user, account="one", budget=budget, ledger=folder / "ledger.db")
+    return opened.count_users(by, spend=budget, **asked).release()
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n_rows"), [("movielens_1m", 100), ("msweb_vroots", 50), ("ubuntu_irc_words", 200)]
+)
+def test_bars_hold_on_real_data(name: str, n_rows: int, tmp_path: Path) -> None:
+    """A release has about 95 in 100; one in 2,000 or fewer have less than these."""
+    source = Path(DATA or "") / f"{name}.parquet"
+    truth = truth_of(source, "user", "item")
+    release = released(tmp_path, source, "user", "item")
+    rows = release.to_arrow().to_pylist()
+    assert len(rows) >= n_rows
+    assert held(rows, truth, "item") >= 0.85
+    largest = sorted(rows, key=lambda row: -truth[row["item"]])[: len(rows) // 10]
+    assert held(largest, truth, "item") >= 0.7
+    assert any("Shortening users left out" in note for note in release.facts.notes)
+    assert release.facts.bars == ""
+
+
+def test_the_first_command_of_the_readme_prints_bars_that_hold(tmp_path: Path) -> None:
+    command = "count-users events.parquet --user user_id --by page --epsilon 1 --budget 3"
+    headcount = [sys.executable, "-m", "headcount"]
+    ledger = ["--ledger", str(tmp_path / "ledger.db")]
+    subprocess.run([*headcount, "demo"], cwd=tmp_path, check=True, capture_output=True)
+    shown = subprocess.run(
+        [*headcount, *command.split(), "--out", "pages.parquet", *ledger],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    rows = pq.read_table(tmp_path / "pages.parquet").to_pylist()
+    truth = truth_of(tmp_path / "events.parquet", "user_id", "page")
+    assert len(rows) > 50
+    assert held(rows, truth, "page") > 0.9
+    printed = {row["page"] for row in rows}
+    assert set(sorted(truth, key=lambda page: -truth[page])[:3]) <= printed
+    assert "noise only" not in shown.stdout
+
+
+def test_bars_of_a_bound_are_called_noise_only_wherever_they_go(tmp_path: Path) -> None:
+    hc_demo = [sys.executable, "-m", "headcount", "demo"]
+    subprocess.run(hc_demo, cwd=tmp_path, check=True, capture_output=True)
+    source = tmp_path / "events.parquet"
+    release = released(tmp_path, source, "user_id", "page", bound=20)
+    assert release.facts.bars == "noise only"
+    assert any("noise only" in note for note in release.facts.notes)
+    release.write_csv(tmp_path / "pages.csv")
+    beside = json.loads((tmp_path / "pages.csv-metadata.json").read_text("utf-8"))
+    assert beside["error bars"] == "95% error bars (noise only)"
+    assert beside["guarantee"] == release.guarantee
+    release.plot(tmp_path / "pages.svg")
+    assert "noise only" in (tmp_path / "pages.svg").read_text("utf-8")
+    again = Release.from_bytes(release.to_bytes())
+    assert again.facts.bars == "noise only"
