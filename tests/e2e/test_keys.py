@@ -41,6 +41,23 @@ def test_a_key_of_an_answered_question_shows_the_same_rows_for_ever(data: hc.Dat
     assert data.account.spent.rho == 2
 
 
+def test_a_job_of_every_night_asks_afresh_under_its_own_key(
+    data: hc.Dataset, tmp_path: Path
+) -> None:
+    """Each night has the rows of its night, and a night that is repeated costs nothing."""
+    night, opened = 2000, data
+    for key in ("night-1", "night-2", "night-3"):
+        draft = tmp_path / "draft.parquet"
+        pq.write_table(pa.table({"user": range(night), "group": ["a"] * night}), draft)
+        draft.replace(tmp_path / "events.parquet")
+        first, repeated = (plan_of(opened).release(key=key, fresh=True) for _ in range(2))
+        opened = hc.open(tmp_path / "events.parquet", user="user", ledger=tmp_path / "ledger.db")
+        assert first.to_bytes() == repeated.to_bytes()
+        assert abs(first.to_arrow()["count"][0].as_py() - night) < 50
+        night += 1000
+    assert opened.account.spent.rho == 3
+
+
 def test_it_says_that_the_key_was_not_used_and_which_one_was(data: hc.Dataset) -> None:
     plan = plan_of(data)
     first = plan.release()

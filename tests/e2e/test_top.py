@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import headcount as hc
@@ -43,3 +44,18 @@ def test_more_than_a_hundred_are_counted_within_a_target(demo_file: Path, tmp_pa
     assert "within 0.1" in str(data.count_users("page", top=101, spend="1/10"))
     assert "within 0.1" in str(data.count_users("page", top=10, within=0.1, spend="1/10"))
     assert "one by one" not in str(data.count_users("page", top=10, bound=2, spend="1/10"))
+
+
+def test_fewer_than_were_asked_for_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    users = [(user, group) for group, n in (("a", 4000), ("b", 3)) for user in range(n)]
+    table = pa.table({"u": [user for user, _ in users], "g": [group for _, group in users]})
+    data = hc.open(
+        table, user="u", account="few", budget=hc.Budget(rho=2), ledger=tmp_path / "l.db"
+    )
+    few, all_of_them = (
+        data.count_users("g", top=top, spend=hc.Budget(rho="0.5", delta=1e-8)).release()
+        for top in (2, 1)
+    )
+    assert few.to_arrow()["g"].to_pylist() == ["a"]
+    assert few.facts.notes[0].startswith("1 of the 2 groups asked for stood out from the noise")
+    assert not any("asked for" in note for note in all_of_them.facts.notes)

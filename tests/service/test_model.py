@@ -233,7 +233,7 @@ class Three(RuleBasedStateMachine):
         self.changed = False
 
 
-@pytest.mark.timeout(14400 if os.environ.get("HEADCOUNT_LONG") == "1" else 1200)
+@pytest.mark.timeout(14400 if os.environ.get("HEADCOUNT_LONG") == "1" else 2400)
 def test_memory_sqlite_and_postgres_are_one_ledger(
     server: Any, memory: ModuleType, long: bool, record_property: Callable[[str, object], None]
 ) -> None:

@@ -53,7 +53,10 @@ Fresh = Annotated[
 ]
 Key = Annotated[
     str | None,
-    typer.Option(help="A name for this release: a job that repeats it never charges twice."),
+    typer.Option(
+        help="A name for this release: a job that repeats it never charges twice. For new rows of "
+        "the same table: with --fresh."
+    ),
 ]
 Again = Annotated[
     str | None,

@@ -42,8 +42,8 @@ def check_types(types: Mapping[str, str], untyped: Collection[str], user: str) -
         if name not in untyped:
             raise SchemaError(
                 f"types= names the column {name!r}, which is no column of a CSV file and in no "
-                f"folder's name here; other columns have the type that they are stored with. "
-                f"{NOTHING}"
+                f"folder's name here; other columns have the type that they are stored with. To "
+                f"count by another, store it so, or open a view that casts it. {NOTHING}"
             )
         if name == user and kind != "text":
             raise SchemaError(

@@ -51,8 +51,8 @@ def group_rule(by: GroupBy, kind: Kind) -> str:
         )
     if kind is Kind.TEXT:
         return (
-            f"{name} is compared in Unicode normal form C; a {name} that is not UTF-8 or longer "
-            f"than {LONGEST} counts as missing; a missing {name} is its own group."
+            f"{name} is compared in Unicode normal form C; what is not UTF-8 or longer than "
+            f"{LONGEST} counts as missing; those without {name} are a group of their own."
         )
     if kind is Kind.DATE:
         return (
@@ -85,8 +85,8 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
             raise SchemaError(
                 f"The column {name!r} holds {kind} and cannot be cut to the {by.to}; that needs a "
                 "time. Where it is text in a CSV file or a folder's name, say what it is: "
-                f"types={{{name!r}: 'timestamp'}} (--type {name}=timestamp). Nothing was read and "
-                "nothing was charged."
+                f"types={{{name!r}: 'timestamp'}} (--type {name}=timestamp); elsewhere store it "
+                "as a time, or open a view that casts it. Nothing was read and nothing was charged."
             )
         return Kind.TIME if by.to == "hour" else Kind.DATE
     if isinstance(by, Bins):
@@ -94,8 +94,8 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
             raise SchemaError(
                 f"The column {name!r} holds {kind} and cannot be cut into bins; that needs a "
                 "number. Where it is text in a CSV file or a folder's name, say what it is: "
-                f"types={{{name!r}: 'number'}} (--type {name}=number). Nothing was read and "
-                "nothing was charged."
+                f"types={{{name!r}: 'number'}} (--type {name}=number); elsewhere store it as a "
+                "number, or open a view that casts it. Nothing was read and nothing was charged."
             )
         return Kind.INTEGER
     if kind in (Kind.FLOAT, Kind.DECIMAL):

@@ -62,7 +62,9 @@ def plan_equal(
     max_value:  how many rows of a user count in one group; with 1, users are counted
     """
     if within is not None and not 0.01 <= within <= 0.5:
-        raise UsageError(f"within must be from 0.01 to 0.5, such as 0.10, not {within}.")
+        raise UsageError(
+            f"within must be from 0.01 to 0.5, such as 0.10, not {within}. Nothing was charged."
+        )
     account = dataset.account
     # A profile is of groups per user, all groups: not of those in a list, and not of rows.
     known = groups is not None or max_value > 1

@@ -41,7 +41,9 @@ def plan_peel(
 ) -> Plan:
     """Plan a release of the largest groups, each to the same relative error."""
     if not 0.001 <= within <= 1:
-        raise UsageError(f"within must be from 0.001 to 1, such as 0.10, not {within}.")
+        raise UsageError(
+            f"within must be from 0.001 to 1, such as 0.10, not {within}. Nothing was charged."
+        )
     account = dataset.account
     mechanism = PrivateCountRelease.calibrate(limit, within, top)
     peel = _Peel(dataset, account, by, groups, mechanism, rules)
@@ -117,5 +119,15 @@ class _Peel:
             method=METHOD,
             bounds=BOUNDS,
             noise=self.noise,
-            notes=self.rules,
+            notes=(*self._too_few(len(released)), *self.rules),
+        )
+
+    def _too_few(self, n_rows: int) -> tuple[str, ...]:
+        """A word where fewer groups stood out than were asked for."""
+        top = self.mechanism.top
+        if top is None or n_rows >= top:
+            return ()
+        return (
+            f"{n_rows:,} of the {top:,} groups asked for stood out from the noise at this spend: "
+            "spend more to see the others, if there are others.",
         )
