@@ -1,21 +1,22 @@
-"""Ctrl-C is never forgotten: what its handler raised is raised again where it was swallowed.
+"""A stop is never forgotten: what a handler of a signal raised is raised again where it was lost.
 
-The handler raises wherever the program is, also inside a library that asks for a module which it
-could do without, and takes every error of that for an answer. DuckDB does so at its first table of
-Arrow. A release would then go on, be charged and be shown to somebody who stopped it.
+Handlers, of Ctrl-C or of a time limit, raise wherever the program is: also inside a library that
+asks for a module which it could do without, and takes every error of that for an answer. DuckDB
+does so at its first table of Arrow. Or where an error is taken for that of a damaged file. A
+release would then go on, be charged and be shown to somebody who stopped it.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 
 class _Stops:
-    """What Ctrl-C has raised in the first thread, the only one where signals are handled."""
+    """What a handler has raised in the first thread, the only one where signals are handled."""
 
     is_heeded = False
     raised: BaseException | None = None
@@ -23,13 +24,27 @@ class _Stops:
 
 @contextmanager
 def heeding_stops() -> Iterator[None]:
-    """Keep in mind what a handler of Ctrl-C raises in the block, for ``raise_if_stopped``."""
-    handler = signal.getsignal(signal.SIGINT)
+    """Keep in mind what a handler of any signal raises in the block, for ``raise_if_stopped``."""
     in_first = threading.current_thread() is threading.main_thread()
-    if _Stops.is_heeded or not in_first or not callable(handler):
+    if _Stops.is_heeded or not in_first:
         yield
         return
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    heeding = {number: _heeding(one) for number, one in handlers.items() if callable(one)}
+    _Stops.is_heeded, _Stops.raised = True, None
+    try:
+        for number, heed in heeding.items():
+            signal.signal(number, heed)
+        yield
+    finally:
+        _Stops.is_heeded = False
+        for number, heed in heeding.items():
+            # Another handler may have been set in the block, and is then left where it is.
+            if signal.getsignal(number) is heed:
+                signal.signal(number, handlers[number])
 
+
+def _heeding(handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
     def heed(number: int, frame: Any) -> None:
         try:
             handler(number, frame)
@@ -37,19 +52,11 @@ def heeding_stops() -> Iterator[None]:
             _Stops.raised = error
             raise
 
-    _Stops.is_heeded, _Stops.raised = True, None
-    try:
-        signal.signal(signal.SIGINT, heed)
-        yield
-    finally:
-        _Stops.is_heeded = False
-        # Another handler may have been set in the block, and is then left where it is.
-        if signal.getsignal(signal.SIGINT) is heed:
-            signal.signal(signal.SIGINT, handler)
+    return heed
 
 
 def raise_if_stopped() -> None:
-    """Raise what Ctrl-C has raised before, if whatever ran then forgot it."""
+    """Raise what a handler has raised before, if whatever ran then forgot it."""
     raised = _Stops.raised
     in_first = threading.current_thread() is threading.main_thread()
     if raised is not None and _Stops.is_heeded and in_first:

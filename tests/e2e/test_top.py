@@ -59,3 +59,22 @@ def test_fewer_than_were_asked_for_are_not_passed_over_in_silence(tmp_path: Path
     assert few.to_arrow()["g"].to_pylist() == ["a"]
     assert few.facts.notes[0].startswith("1 of the 2 groups asked for stood out from the noise")
     assert not any("asked for" in note for note in all_of_them.facts.notes)
+
+
+def test_how_many_groups_there_are_is_not_told_by_the_noise_of_others(tmp_path: Path) -> None:
+    """Adding one user who is alone in a fourth group moved the published sd by two thirds."""
+    sds: list[set[float]] = []
+    for victims in ([], [(3000, "clinic")]):
+        rows = [(user, "abc"[user % 3]) for user in range(3000)] + victims
+        table = pa.table({"u": [user for user, _ in rows], "g": [group for _, group in rows]})
+        data = hc.open(
+            table,
+            user="u",
+            account="one",
+            budget=hc.Budget(rho=9),
+            ledger=tmp_path / f"{len(rows)}.db",
+        )
+        plan = data.count_users("g", top=10, spend=hc.Budget(epsilon=1, delta=1e-7))
+        released = [plan.release(fresh=True).to_arrow() for _ in range(3)]
+        sds.append({sd for one in released for sd in one["sd"].to_pylist()})
+    assert max(max(sds[0]), max(sds[1])) < 1.05 * min(min(sds[0]), min(sds[1]))

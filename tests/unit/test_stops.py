@@ -102,3 +102,19 @@ def test_other_threads_are_not_stopped_by_it() -> None:
         thread.start()
         thread.join()
     assert ended == [True]
+
+
+def test_a_time_limit_is_a_stop_too() -> None:
+    def over(_number: int, _frame: Any) -> None:
+        raise TimeoutError("time limit")
+
+    before = signal.signal(signal.SIGALRM, over)
+    try:
+        with heeding_stops():
+            with suppress(Exception):
+                os.kill(os.getpid(), signal.SIGALRM)
+            with pytest.raises(TimeoutError, match="time limit"):
+                raise_if_stopped()
+        assert signal.getsignal(signal.SIGALRM) is over
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -18,7 +18,8 @@ drawn (up to 38 times too cheap at small targets); here what is drawn is what is
 start, since reading it as 0 reveals a group with certainty. Growth is by a fourth root of two
 instead of a root of two, and each count is refined step by step until it is good enough, so a
 large count pays for no more precision than it needs. Where only the largest are asked for, twice as
-many are found and all that is left of the budget is spent on them together.
+many are found and all that is left of the budget is spent on them together. The loop "while rows
+are left" ends where a table does, which no reader may learn; here it goes on among none alone.
 
 The proof is in ``private_count_release.md``.
 """
@@ -62,6 +63,7 @@ REFINEMENT = Fraction(3, 2)
 FIRST_STEP = 20  # powers below a row's share: a first look that costs next to nothing
 MAX_ROWS = 10_000
 MAX_CALLS = 2_000
+FINDING = Fraction(1, 2)  # of the limit, at most, before what is left goes to the rows found
 TOP_SPARE = 2  # times as many rows as asked for: which of them are the largest is told by the rest
 LEAST_REST = Fraction(1, 10**9)
 Z = 1.65
@@ -110,15 +112,21 @@ class PrivateCountRelease:
         return round_up(Fraction(exact_margin * (1 + 1e-12)), LAMBDA_UNIT)
 
     @property
+    def most(self) -> int:
+        """How many rows are looked for, however many there are."""
+        return self.max_rows if self.top is None else min(self.max_rows, TOP_SPARE * self.top)
+
+    @property
     def sensitivity(self) -> Sensitivity:
         """A user moves each count by one at most, in however many groups."""
         return Sensitivity.of_entries()
 
     def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> list[Measured]:
-        """Release counts until the filter refuses the next step or nothing is left.
+        """Release counts until so many are found, or the filter refuses the next step.
 
         The counts are sorted, largest first, and hold ``max_rows + 1`` of them if there are
         so many. [PC2] the boundary is that of the whole table, whatever was removed since.
+        [PC5] where no row is left to be found, the steps are those of a table where one is.
         """
         true_counts = query.answer(self.sensitivity)
         true_clamped = np.minimum(true_counts, MAX_COUNT)
@@ -129,12 +137,7 @@ class PrivateCountRelease:
         budget = chance.filter(self.limit)
         epsilon = round_up(self.margin / FIRST_THRESHOLD, EPSILON_UNIT)
         released: list[Measured] = []
-        most = len(remaining) if self.top is None else min(len(remaining), TOP_SPARE * self.top)
-        while (
-            remaining
-            and len(released) < most
-            and budget.admits(Zcdp(epsilon**2 / 4 + CRUMBS, self.delta_per_call))
-        ):
+        while len(released) < self.most and self._may_look(epsilon, budget):
             budget.charge(Zcdp(epsilon**2 / 8, self.delta_per_call))
             chosen = self._select(true_scores[remaining], true_boundary, epsilon, chance)
             if chosen is None:
@@ -150,6 +153,12 @@ class PrivateCountRelease:
         if self.top is None or not released:
             return released
         return self._sharpened(released, true_scores, budget, chance)[: self.top]
+
+    def _may_look(self, epsilon: Fraction, budget: Filter) -> bool:
+        """Whether a selection and all measurements that may follow fit in what is for finding."""
+        step = Zcdp(epsilon**2 / 4 + CRUMBS, self.delta_per_call)
+        most = self.limit.rho if self.top is None else self.limit.rho * FINDING
+        return budget.admits(step) and budget.spent.rho + step.rho <= most
 
     def _sharpened(
         self,

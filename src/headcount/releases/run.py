@@ -133,30 +133,33 @@ def run(
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     engine = work.table.engine
-    with heeding_stops(), engine.session(), Store(engine) as store:
-        work.check()
-        stages(CHARGING)
-        charge = ledger.charge(
-            opening,
-            # One that was cut short is drawn again under its own key, not another of the question.
-            key=key or (uuid.uuid4().hex if known is None else known.key),
-            fresh=fresh,
-            request_hash=question,
-            verb=work.request.verb,
-            event=work.event,
-            neighbours=work.neighbours,
-            about=work.request.about(),
-        )
-        _refuse_unpaid(work, charge)
-        if charge.result is not None:
-            return _again(charge, key)
-        _log(charge, key, ledger, opening)
-        stages(READING)
-        session = Session(chance, new_key(), store, stages)
-        payload = _withholding_engine_errors(work, session, stages, charge.sequence)
-    stored = ledger.store_result(charge.sequence, payload)
-    stages(STORED)
-    return Release.from_bytes(stored, key=charge.key)
+    with heeding_stops():
+        with engine.session(), Store(engine) as store:
+            work.check()
+            stages(CHARGING)
+            charge = ledger.charge(
+                opening,
+                # One that was cut short is drawn again under its own key, and no other.
+                key=key or (uuid.uuid4().hex if known is None else known.key),
+                fresh=fresh,
+                request_hash=question,
+                verb=work.request.verb,
+                event=work.event,
+                neighbours=work.neighbours,
+                about=work.request.about(),
+            )
+            _refuse_unpaid(work, charge)
+            if charge.result is not None:
+                return _again(charge, key)
+            _log(charge, key, ledger, opening)
+            stages(READING)
+            session = Session(chance, new_key(), store, stages)
+            payload = _withholding_engine_errors(work, session, stages, charge.sequence)
+        # Dropping tables may have lost one: whoever stopped a release sees no rows of it.
+        raise_if_stopped()
+        stored = ledger.store_result(charge.sequence, payload)
+        stages(STORED)
+        return Release.from_bytes(stored, key=charge.key)
 
 
 def _log(charge: Charge, key: str | None, ledger: Ledger, opening: Opening) -> None:

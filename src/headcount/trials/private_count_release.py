@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import product, zip_longest
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from headcount.mechanisms import private_count_release as module
 from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.private_count_release import Measured, PrivateCountRelease
 from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.privacy.query import Query
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
@@ -166,6 +167,57 @@ def _measurements(log: Log, subject: str) -> list[Finding]:
     ]
 
 
+class Dictated(Log):
+    """Selects and answers what it is told to, whatever the table is, and so long as it can."""
+
+    def __init__(self, counts: Counts, told: Sequence[str]) -> None:
+        super().__init__()
+        self.left = [name for name, _ in ordered(counts)[:MAX_ROWS]]
+        self.told = list(told)
+
+    def select(self, scores: Integers, epsilon_over_range: Fraction) -> int:
+        """The next name, or none when all have been told."""
+        super().select(scores, epsilon_over_range)
+        if not self.told:
+            return len(scores) - 1
+        chosen = self.left.index(self.told.pop(0))
+        self.left.pop(chosen)
+        return chosen
+
+    def noisy(self, true_counts: Integers, law: Any) -> Integers:
+        """A number that is not the table's."""
+        super().noisy(true_counts, law)
+        return np.full(len(true_counts), 1000, np.int64)
+
+    @property
+    def steps(self) -> list[object]:
+        """What was charged, and which laws were drawn from, in order."""
+        return [
+            one.spend if isinstance(one, Charge) else one.settings
+            for one in self.asked
+            if isinstance(one, Charge | Noise | Choice)
+        ]
+
+
+def _same_steps(make: Callable[[], PrivateCountRelease], pairs: Sequence[Pair]) -> list[Finding]:
+    """Neighbours with the same outcomes take the same steps: how many differ, or are one's only."""
+    findings = []
+    for name, without, with_user in pairs:
+        both = {row for row, _ in ordered(without)[:MAX_ROWS]}
+        told = [row for row, _ in ordered(with_user)[:MAX_ROWS] if row in both]
+        for n_told in range(len(told) + 1):
+            logs = [Dictated(counts, told[:n_told]) for counts in (without, with_user)]
+            for counts, log in zip((without, with_user), logs, strict=True):
+                values = np.array([count for _, count in ordered(counts)], np.int64)
+                mechanism = make()
+                mechanism.draw(given(mechanism.sensitivity, values), log)
+            one, other = (log.steps for log in logs)
+            differ = sum(a != b for a, b in zip_longest(one, other))
+            subject = f"{name}, {n_told} found"
+            findings.append(Finding(Tier.GREY_BOX, subject, "steps that differ", 0, differ))
+    return findings
+
+
 def _sampled(make: Callable[[], PrivateCountRelease], n: int) -> Finding:
     counts = {"a": 60, "b": 20, "v": 1}
     rows = ordered(counts)
@@ -184,6 +236,11 @@ def as_shipped() -> PrivateCountRelease:
 def of_the_largest() -> PrivateCountRelease:
     """The same, asked for the largest group: two are found, and the rest is spent on both."""
     return replace(as_shipped(), top=1)
+
+
+def of_the_three_largest() -> PrivateCountRelease:
+    """More than some of the tables have."""
+    return replace(as_shipped(), top=3)
 
 
 class BoundaryLost(PrivateCountRelease):
@@ -223,6 +280,18 @@ class NoiseFromTheTarget(PrivateCountRelease):
         return Measured(position, float(noisy[0]), sigma)
 
 
+class StopsWithTheTable(PrivateCountRelease):
+    """Looks for no more rows than there are, as printed: what is left then tells how many."""
+
+    __slots__ = ()
+
+    def draw(self, query: Query[Integers], chance: Chance) -> list[Measured]:
+        """Ends when no row is left."""
+        most = min(len(query.ask()), self.most)
+        with swapped(PrivateCountRelease, "most", most):
+            return PrivateCountRelease.draw(self, query, chance)
+
+
 class RestForOneRow(PrivateCountRelease):
     """Spends what is left on all rows with noise for one of them."""
 
@@ -260,17 +329,26 @@ def _broken(
     return lambda _effort: _stepwise(make, pairs, (threshold,))
 
 
+def _ends_with_the_table(_effort: Effort) -> Sequence[Finding]:
+    mutant = StopsWithTheTable(Zcdp(1, DELTA), 0.1, max_rows=MAX_ROWS, max_calls=200, top=3)
+    return _same_steps(lambda: mutant, PAIRS[:2])
+
+
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
     if effort is Effort.QUICK:
         return [
             *_stepwise(as_shipped, PAIRS[::4], (LOW,)),
             *_stepwise(of_the_largest, PAIRS[2:3], (LOW,)),
+            *_same_steps(of_the_three_largest, PAIRS),
             _sampled(as_shipped, 20),
         ]
     thresholds = (module.FIRST_THRESHOLD, LOW)
     return [
         *_stepwise(as_shipped, PAIRS, thresholds),
         *_stepwise(of_the_largest, PAIRS, thresholds),
+        *_same_steps(as_shipped, PAIRS),
+        *_same_steps(of_the_largest, PAIRS),
+        *_same_steps(of_the_three_largest, PAIRS),
         _sampled(as_shipped, 200),
     ]
 
@@ -282,6 +360,7 @@ TRIAL = Trial(
         Case("the row beyond the table read as 0", _broken(BoundaryLost, PAIRS[4:], LOW)),
         Case("the rest with noise for one row", _broken(RestForOneRow, PAIRS[2:3], LOW, top=1)),
         Case("the rest not charged", _broken(RestNotCharged, PAIRS[2:3], LOW, top=1)),
+        Case("an end where the table ends", _ends_with_the_table),
         Case("a margin for one row", _broken(MarginForOneRow, PAIRS[5:], LOW)),
         Case(
             "noise from the target, not floored",

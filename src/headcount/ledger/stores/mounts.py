@@ -7,6 +7,7 @@ locks that are honoured, which network file systems often only say they are.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 # fmt: off
@@ -33,15 +34,20 @@ def network_file_system(path: Path, table: str) -> str | None:
 def type_in(path: Path, table: str) -> str:
     """The type of the file system that holds ``path``, from a table of mounts."""
     best, kind = -1, ""
-    for line in table.splitlines():
-        fields = line.split()
-        if len(fields) < 3:
-            continue
-        point = Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[1]))
+    for point, one in _mounts(table):
         # A later mount on the same point covers the earlier one.
         if (path == point or point in path.parents) and len(point.parts) >= best:
-            best, kind = len(point.parts), fields[2]
+            best, kind = len(point.parts), one
     return kind
+
+
+def _mounts(table: str) -> Iterator[tuple[Path, str]]:
+    """Where something is mounted, and the type of its file system."""
+    for line in table.splitlines():
+        fields = line.split()
+        if len(fields) >= 3:
+            point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[1])
+            yield Path(point), fields[2]
 
 
 def mounted_over_network(path: Path) -> str | None:
@@ -50,10 +56,20 @@ def mounted_over_network(path: Path) -> str | None:
     return kind if kind in NETWORK else None
 
 
+def is_mounted(path: Path) -> bool:
+    """Whether something is mounted at this very path, where the system tells."""
+    table = _table()
+    return table is not None and any(path.resolve() == point for point, _ in _mounts(table))
+
+
 def file_system(path: Path) -> str | None:
     """The type of the file system that holds a resolved path, where the system tells."""
+    table = _table()
+    return None if table is None else type_in(path, table)
+
+
+def _table() -> str | None:
     try:
-        table = TABLE.read_text(encoding="utf-8", errors="surrogateescape")
+        return TABLE.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
-    return type_in(path, table)

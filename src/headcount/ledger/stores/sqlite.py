@@ -22,7 +22,7 @@ from headcount.ledger.journal import Head
 from headcount.ledger.steps import Rows
 from headcount.ledger.stores.flush import Flush
 from headcount.ledger.stores.log_files import Connection, LogFiles, number
-from headcount.ledger.stores.mounts import mounted_over_network
+from headcount.ledger.stores.place import check_place
 from headcount.ledger.stores.queue import in_line
 from headcount.ledger.stores.store import SEEN, Store
 
@@ -60,13 +60,7 @@ class SQLiteStore(Store):
     """A file, its write-ahead log, and a lock file in which writers queue."""
 
     def __init__(self, address: Address) -> None:
-        over = mounted_over_network(address.path)
-        if over is not None:
-            raise LedgerError(
-                f"The ledger {str(address)!r} is on a network file system ({over}), where SQLite "
-                "cannot keep two writers apart. Nothing was charged. Put it on a local disk, or "
-                "share a budget through PostgreSQL: ledger='postgresql://host/database'."
-            )
+        check_place(address)
         self._files = LogFiles(address.path)
         engine = self._engine(address)
         sa.event.listen(engine, "begin", _begin)

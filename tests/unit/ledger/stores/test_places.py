@@ -7,7 +7,7 @@ import pytest
 from headcount.errors import LedgerError, UsageError
 from headcount.ledger.address import parse_address
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.stores import sqlite
+from headcount.ledger.stores import mounts, place, sqlite
 from headcount.ledger.stores.mounts import network_file_system
 from headcount.ledger.stores.postgres import NAMES, wrong_settings
 from headcount.privacy.budget import Budget
@@ -54,9 +54,33 @@ def test_the_last_mount_on_a_point_counts() -> None:
 def test_a_ledger_on_a_network_file_system_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "mounted_over_network", lambda _path: "nfs4")
+    monkeypatch.setattr(place, "mounted_over_network", lambda _path: "nfs4")
     with pytest.raises(LedgerError, match=r"network file system \(nfs4\).*postgresql://"):
         Ledger(tmp_path / "ledger.db")
+
+
+def test_a_ledger_with_a_second_name_is_refused_under_both(tmp_path: Path) -> None:
+    """Each name has a log of its own beside it: the second would be a budget that is whole."""
+    first, second = tmp_path / "ledger.db", tmp_path / "second.db"
+    Ledger(first).open_account("web", Budget(rho=1))
+    second.hardlink_to(first)
+    for name in (first, second):
+        with pytest.raises(LedgerError, match=r"second name.*Nothing was charged"):
+            Ledger(name)
+    second.unlink()
+    assert Ledger(first).account("web").limit.rho == 1
+
+
+def test_a_ledger_that_is_mounted_as_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "mounts"
+    monkeypatch.setattr(mounts, "TABLE", table)
+    table.write_text(f"/dev/vda / ext4 rw 0 0\n/dev/vda {tmp_path}/ledger.db ext4 rw 0 0\n")
+    with pytest.raises(LedgerError, match=r"single file.*Mount the folder"):
+        Ledger(tmp_path / "ledger.db")
+    table.write_text(f"/dev/vda / ext4 rw 0 0\n/dev/vda {tmp_path} ext4 rw 0 0\n")
+    Ledger(tmp_path / "ledger.db").open_account("web", Budget(rho=1))
 
 
 def test_settings_that_did_not_take_are_refused(
