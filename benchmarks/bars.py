@@ -64,8 +64,8 @@ class Data:
             budget=budget,
             ledger=scratch / f"{time.monotonic_ns()}.db",
         )
-        asked = {} if within is None else {"within": within}
-        rows = data.count_users(self.item, spend=budget, **asked).release().to_arrow().to_pylist()
+        plan = data.count_users(self.item, spend=budget, within=within)
+        rows = plan.release().to_arrow().to_pylist()
         counts = {row[self.item]: row["count"] for row in rows}
         lost = sum(n >= self.third and name not in counts for name, n in self.truth.items())
         found = {"rows": float(len(rows)), "within": 0.0, "lost_top3": float(lost), "absurd": 0.0}

@@ -20,7 +20,9 @@ from headcount.releases.released_profile import released_profile
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
 from headcount.releases.session import Answer, Session
+from headcount.results.cells import label
 from headcount.results.facts import BAR_SDS, CONFIDENCE
+
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -215,7 +217,7 @@ class _EqualCount:
         if not withheld.num_rows:
             return (method, *rest)
         largest = withheld.take([int(np.argmax(withheld["count"]))]).to_pylist()[0]
-        name = ", ".join(repr(largest[column]) for column in list(largest)[:-4])
+        name = ", ".join(repr(label(largest[column])) for column in list(largest)[:-4])
         half_width = (largest["high"] - largest["low"]) / 2
         told = (
             f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
