@@ -23,7 +23,6 @@ from headcount.releases.session import Answer, Session
 from headcount.results.cells import label
 from headcount.results.facts import BAR_SDS, CONFIDENCE
 
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
