@@ -11,6 +11,8 @@ from tests.rules.source import NAMES, READ, Package, is_at, modules, name_of
 EVERY_NAME = {
     "contributions/group_totals.py": "it is made here",
     "releases/rows.py": "in draw_known, for groups that are on a public list",
+    "contributions/listed_users.py": "for groups that are on a public list",
+    "releases/count_users/listed.py": "the same",
     "contributions/pairs.py": "for positions that are released, once the counts were asked",
     "trials/": "an auditor may look",
 }
@@ -36,6 +38,7 @@ READERS = {
     "events.py": {"Events._weight_curve", "Events._clipped_off", "_users_of"},
     "frequencies.py": {"_runs", "true_frequencies.n_groups"},
     "group_totals.py": {"GroupTotals._ask", "GroupTotals.names", "GroupTotals.every_name"},
+    "listed_users.py": {"ListedUsers._asked"},
     "profile.py": {"_counted"},
     "sampled_values.py": {"Values._sampled"},
     "tally.py": {"Tally.parts"},

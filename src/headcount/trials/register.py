@@ -12,6 +12,7 @@ MECHANISMS = (
     "discrete_gaussian",
     "selection",
     "gaussian",
+    "centred_gaussian",
     "laplace",
     "gaussian_threshold",
     "laplace_threshold",

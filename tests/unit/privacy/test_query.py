@@ -21,6 +21,7 @@ from headcount.contributions.frequencies import true_frequencies
 from headcount.contributions.groups import group_rows
 from headcount.contributions.kept_rows import rows_of_pairs
 from headcount.contributions.largest import largest_counts
+from headcount.contributions.listed_users import ListedUsers
 from headcount.contributions.lost_rows import lost_and_kept
 from headcount.contributions.pairs import Pairs
 from headcount.contributions.profile import users_per_cell
@@ -223,12 +224,14 @@ def questions(table: UserTable, store: Store) -> dict[str, list[Query[Any]]]:
     pairs = Pairs(table, "item", store, key=KEY, max_value=3)
     kept = store.keep(rows_of_pairs(group_rows(table, "item")))
     losses = CandidateBounds((1, 2), (1, 2))
+    listed = ListedUsers(table, "item", ["a", "b"])
     return {
         "events": [
             users_of(table),
             events.weight_curve(candidates(Norm.L2), 1 << 20, 20),
             events.clipped_off(length, 1.0, 1 << 20),
         ],
+        "listed users": [listed.differences, listed.users],
         "profile": [users_per_cell(table, "item")],
         "groups": [
             largest_counts(table, "item", 2).query,

@@ -19,6 +19,7 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users.adaptive import AIM, plan_equal
+from headcount.releases.count_users.listed import MOST_GROUPS, plan_listed
 from headcount.releases.count_users.peel import plan_peel
 from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
 from headcount.releases.request import spell_groups
@@ -74,6 +75,9 @@ def plan_count_users(
         from headcount.releases.count_users.sample import plan_sample
 
         return plan_sample(dataset, by, given, grouped, bound, limit, top)
+    is_plain = method == "auto" and bound is None and account.neighbours is Neighbours.ADD_REMOVE
+    if is_plain and given is not None and 2 <= len(given) <= MOST_GROUPS:
+        return plan_listed(dataset, by, grouped, given, limit, top)
     bounds, mechanism, how = _noise(account, grouped, bound, method, limit)
     count = _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top)
     return affordable_plan(
