@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from tests.engines.loaders.loader import Loader, loaders
 
 from headcount.contributions import BoundedContributions, Tally
 from headcount.contributions.groups import TOTAL
-from headcount.tables import UserTable, open_table
 
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/usr/lib/postgresql/bin"))
 KEY = bytes(range(32))
@@ -181,43 +180,7 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkClu
         cluster.stop()
 
 
-class Loader:
-    """Puts an Arrow table where one engine can reach it, and opens it there."""
-
-    def __init__(self, name: str, folder: Path, address: str | None, session: Any) -> None:
-        self.name, self.folder, self.address, self.session = name, folder, address, session
-        self.loaded: dict[str, object] = {}
-
-    def open(
-        self, table: pa.Table, title: str, *, user: str, where: str | None = None
-    ) -> UserTable:
-        if title not in self.loaded:
-            self.loaded[title] = self._load(table, title)
-        opened = open_table(self.loaded[title], user=user, where=where)
-        assert opened.engine.name == self.name, "the test would run on another engine"
-        return opened
-
-    def _load(self, table: pa.Table, title: str) -> object:
-        if self.name == "postgres":
-            from adbc_driver_postgresql import dbapi
-
-            assert self.address is not None
-            with dbapi.connect(self.address) as connection, connection.cursor() as cursor:
-                cursor.adbc_ingest(title, table, mode="create")
-                connection.commit()
-            return f"{self.address}?table=public.{title}"
-        if self.name not in ("duckdb", "spark"):
-            raise ValueError(f"nobody said how to load a table on {self.name}")
-        path = self.folder / f"{title}.parquet"
-        pq.write_table(table, path, row_group_size=max(1, table.num_rows // 4))
-        return self.session.read.parquet(str(path)) if self.name == "spark" else path
-
-
-ENGINES = [
-    "duckdb",
-    pytest.param("postgres", marks=pytest.mark.postgres),
-    pytest.param("spark", marks=pytest.mark.spark),
-]
+ENGINES = loaders()
 
 
 @pytest.fixture(scope="session")
@@ -227,21 +190,24 @@ def loader_of(
     """A loader of one engine, for tests that differ from engine to engine."""
 
     def made(name: str) -> Loader:
-        address = request.getfixturevalue("postgres_address") if name == "postgres" else None
-        session = request.getfixturevalue("spark_cluster").session if name == "spark" else None
-        return Loader(name, tmp_path_factory.mktemp(name), address, session)
+        kind = ENGINES[name]
+        server = None if kind.server is None else request.getfixturevalue(kind.server)
+        return kind(tmp_path_factory.mktemp(name), server)
 
     return made
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(name, marks=one.marks) for name, one in ENGINES.items()],
+)
 def loader(request: pytest.FixtureRequest, loader_of: Callable[[str], Loader]) -> Loader:
     return loader_of(request.param)
 
 
 @pytest.fixture(scope="session")
-def duckdb_loader(tmp_path_factory: pytest.TempPathFactory) -> Loader:
-    return Loader("duckdb", tmp_path_factory.mktemp("duckdb-oracle"), None, None)
+def duckdb_loader(loader_of: Callable[[str], Loader]) -> Loader:
+    return loader_of("duckdb")
 
 
 def tally_table(contributions: BoundedContributions) -> pa.Table:

@@ -135,19 +135,12 @@ def test_a_long_list_has_a_row_for_every_group(duckdb_loader: Any, key: Any, tal
     assert pc.sum(tally["true_total"]).as_py() == 50_000
 
 
-# What an engine cannot do, and why. Each must fail: one that passes has closed and is taken out.
-GAPS = {
-    ("nul in text", "postgres"): "PostgreSQL text cannot hold the character NUL",
-    ("nul in list", "postgres"): "PostgreSQL text cannot hold the character NUL",
-}
-
-
 @pytest.fixture
 def gap(request: pytest.FixtureRequest, loader: Any) -> Any:
     def declare(what: str) -> None:
-        if (what, loader.name) in GAPS:
+        if what in loader.gaps:
             request.applymarker(
-                pytest.mark.xfail(reason=GAPS[what, loader.name], strict=True, raises=Exception)
+                pytest.mark.xfail(reason=loader.gaps[what], strict=True, raises=Exception)
             )
 
     return declare

@@ -114,7 +114,7 @@ def test_d12_postgres_logs_no_key(
 
     loader = loader_of("postgres")
     loader.open(events(), "keyed", user="who")
-    address = loader.address.replace("postgres://", "postgresql://")
+    address = loader.server_at.replace("postgres://", "postgresql://")
     settings = {
         "log_statement": "all",
         "log_parameter_max_length": "-1",
@@ -131,7 +131,7 @@ def test_d12_postgres_logs_no_key(
         log = Path(row[0]).parent / "log"
         begin = log.stat().st_size
         try:
-            release_all(opened(f"{loader.address}?table=public.keyed", tmp_path), keys)
+            release_all(opened(f"{loader.server_at}?table=public.keyed", tmp_path), keys)
         finally:
             for name in settings:
                 owner.execute(f"ALTER SYSTEM RESET {name}")
@@ -152,7 +152,7 @@ def test_d12_spark_plans_hold_no_key(
     from pyspark.sql import SparkSession
 
     loader = loader_of("spark")
-    data = opened(loader.session.createDataFrame(events().to_pandas()), tmp_path)
+    data = opened(loader.server_at.session.createDataFrame(events().to_pandas()), tmp_path)
     texts: list[str] = []
     run = SparkSession.sql
 

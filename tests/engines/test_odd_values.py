@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
@@ -149,12 +148,14 @@ def in_postgres(address: str) -> str:
 
 @pytest.fixture(scope="module")
 def odd(loader: Any) -> UserTable:
-    if loader.name == "postgres":
-        return open_table(in_postgres(loader.address), user="person")
-    path = Path(loader.folder) / "odd.parquet"
-    pq.write_table(as_arrow(), path)
-    source = loader.session.read.parquet(str(path)) if loader.name == "spark" else path
-    return open_table(source, user="person")
+    return open_table(source_of(loader), user="person")
+
+
+def source_of(loader: Any) -> Any:
+    """The table on an engine: from Arrow, or as its own types have it."""
+    if loader.name == "postgres" and "odd" not in loader.loaded:
+        loader.loaded["odd"] = in_postgres(loader.server_at)
+    return loader.source(as_arrow, "odd")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -173,10 +174,7 @@ def test_a_value_has_one_rule_everywhere(
 def test_tallies_are_equal_to_the_byte(
     name: str, odd: UserTable, duckdb_loader: Any, key: bytes, tally_of: Any, digest_of: Any
 ) -> None:
-    path = Path(duckdb_loader.folder) / "odd.parquet"
-    if not path.exists():
-        pq.write_table(as_arrow(), path)
-    tables = (odd, open_table(path, user="person"))
+    tables = (odd, open_table(source_of(duckdb_loader), user="person"))
     here, there = (
         tally_of(bound(table, CASES[name].by, Bounds(5, 5), key=key)) for table in tables
     )
@@ -198,15 +196,8 @@ def test_numerics_that_are_no_double(postgres_address: str, key: bytes, tally_of
 
 def test_every_verb_gets_through(odd: UserTable, loader: Any, tmp_path: Path) -> None:
     """The table of odd values once through each verb's own queries, as a person calls them."""
-    source = (
-        f"{loader.address}?table=odd"
-        if loader.name == "postgres"
-        else loader.session.read.parquet(str(Path(loader.folder) / "odd.parquet"))
-        if loader.name == "spark"
-        else Path(loader.folder) / "odd.parquet"
-    )
     data = hc.open(
-        source, user="person", account="odd", budget=hc.Budget(rho=1000, delta=1e-2),
+        source_of(loader), user="person", account="odd", budget=hc.Budget(rho=1000, delta=1e-2),
         ledger=tmp_path / "l.db", where="double is null or double < 1e15",
     )  # fmt: skip
     spend = hc.Budget(rho=1, delta=1e-3)

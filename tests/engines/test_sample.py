@@ -6,6 +6,7 @@ import hashlib
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,7 +16,7 @@ from headcount.contributions.groups import group_rows
 from headcount.contributions.keep import keyed
 from headcount.contributions.sample import COIN, Coins, sampled_counts
 from headcount.ledger.ledger import Ledger
-from headcount.tables import UserTable, open_table
+from headcount.tables import UserTable
 from headcount.tables.engine import cast_always
 from headcount.tables.kinds import Kind
 
@@ -73,27 +74,10 @@ def test_the_same_users_on_every_engine(loader: Any, key: bytes) -> None:
 
 @pytest.fixture(scope="session")
 def million(loader: Any) -> UserTable:
-    """A million users in two groups, made by the engine."""
-    if loader.name == "spark":
-        frame = loader.session.range(N).selectExpr("id AS person", "CAST(id % 2 AS INT) AS item")
-        return open_table(frame, user="person")
-    if loader.name == "postgres":
-        import psycopg
-
-        address = loader.address.replace("postgres://", "postgresql://")
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(
-                "CREATE TABLE many AS SELECT id AS person, (id % 2)::int AS item "
-                f"FROM generate_series(0::bigint, {N - 1}) AS id"
-            )
-        return open_table(f"{loader.address}?table=public.many", user="person")
-    import duckdb
-
-    path = loader.folder / "many.parquet"
-    duckdb.sql(
-        f"COPY (SELECT range AS person, (range % 2)::INT AS item FROM range({N})) TO '{path}'"
-    )
-    return open_table(path, user="person")
+    """A million users in two groups."""
+    people = np.arange(N)
+    table = pa.table({"person": people, "item": (people % 2).astype(np.int32)})
+    return loader.open(table, "many", user="person")
 
 
 MILLION_COUNTS: dict[bytes, dict[Any, int]] = {}

@@ -24,7 +24,6 @@ THREADS = 8
 N_COLUMNS = 8
 N_USERS = 400
 LONG = os.environ.get("HEADCOUNT_LONG") == "1"
-RELEASES = {"duckdb": 40, "postgres": 10, "spark": 10}
 SPEND = hc.Budget(rho=1_000)
 STEP = 40
 NEAR = STEP // 2
@@ -74,7 +73,7 @@ def test_every_thread_gets_the_answer_to_its_own_question(loader: Any, tmp_path:
         budget=hc.Budget(rho=8 * 10**6, delta=0.01),
         ledger=tmp_path / "ledger.db",
     )
-    n_releases = RELEASES[loader.name] * (5 if LONG else 1)
+    n_releases = loader.n_releases * (5 if LONG else 1)
 
     def ask(number: int) -> tuple[Fraction, list[float]]:
         plan, wanted = planned(data, number)
