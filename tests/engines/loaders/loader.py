@@ -1,6 +1,6 @@
 """How a test puts a table where an engine can reach it: one class an engine, found by its file.
 
-``loaders/<engine>.py`` has a ``Loader`` of its own. Whatever takes the ``loader`` fixture runs on it.
+``loaders/<engine>.py`` has a ``Loader`` of its own. What takes the ``loader`` fixture runs on it.
 """
 
 from __future__ import annotations
