@@ -29,7 +29,7 @@ def absurd_rows(folder: Path, rho: str, n_releases: int) -> list[tuple[int, int]
             budget=hc.Budget(rho=1000),
             ledger=folder / f"{rho} {number}.db",
         )
-        plan = data.count_users("item", within=0.1, spend=hc.Budget(rho=rho, delta=1e-7))
+        plan = data.count_users("item", spend=hc.Budget(rho=rho, delta=1e-7))
         for row in plan.release().to_arrow().to_pylist():
             true_count = truth[row["item"]]
             if row["count"] < true_count / 2 and row["high"] < true_count:

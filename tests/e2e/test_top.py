@@ -39,9 +39,10 @@ def test_the_ten_largest_films(tmp_path: Path) -> None:
     assert np.mean(covered) >= 0.88
 
 
-def test_more_than_a_hundred_are_counted_within_a_target(demo_file: Path, tmp_path: Path) -> None:
+def test_more_than_a_hundred_are_counted_together(demo_file: Path, tmp_path: Path) -> None:
     data = hc.open(demo_file, user="user_id", budget=hc.Budget(rho=1), ledger=tmp_path / "l.db")
-    assert "within 0.1" in str(data.count_users("page", top=101, spend="1/10"))
+    many = str(data.count_users("page", top=101, spend="1/10"))
+    assert "the 101 largest that the budget can measure" in many
     assert "within 0.1" in str(data.count_users("page", top=10, within=0.1, spend="1/10"))
     assert "one by one" not in str(data.count_users("page", top=10, bound=2, spend="1/10"))
 

@@ -60,7 +60,7 @@ def test_users_in_one_group_take_one_pass(tmp_path: Path) -> None:
 
 def test_few_users_are_measured_one_group_at_a_time(tmp_path: Path) -> None:
     source = tmp_path / "few.parquet"
-    pairs = [(user, f"p{page}") for user in range(150) for page in range(8)]
+    pairs = [(user, f"p{page}") for user in range(110) for page in range(8)]
     pq.write_table(
         pa.table({"user_id": [u for u, _ in pairs], "page": [p for _, p in pairs]}), source
     )

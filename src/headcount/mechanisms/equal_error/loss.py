@@ -140,7 +140,15 @@ def _curve(
         explained = found.lost @ np.linalg.solve(covariance, found.lost)
         return float(explained + np.linalg.slogdet(covariance)[1])
 
-    slope, knee = min(itertools.product(tuning.SLOPES, tuning.KNEES), key=surprise)
+    # Losses are not negative, so where little is lost there is nothing for a curve to go down to.
+    precision = noise**-2.0
+    level = max(0.0, float((found.lost * precision).sum() / precision.sum()))
+    level += 1 / math.sqrt(float(precision.sum()))
+    slopes, knees = (
+        [min(sd, ratio * level) for sd in sds]
+        for sds, ratio in ((tuning.SLOPES, 1), (tuning.KNEES, 2))
+    )
+    slope, knee = min(itertools.product(slopes, knees), key=surprise)
     scaled = per_class / noise[:, None]
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag([0.0, slope**-2, knee**-2]))
 

@@ -160,9 +160,11 @@ class Measuring:
         finer = np.exp(tuning.FINER * (middles - middles.min()))
         own = self.plan.tuning
         clip = chosen.tau * math.sqrt(2 * self.plan.shares.measure)
+        is_few = len(sizes) < tuning.NONE_SIZED
+        most_noise = tuning.FEW_BIAS_NOISE if is_few else own.bias_noise
         norm = min(
             own.bias_cap * clip * math.sqrt(float((finer**2).sum()) / len(sizes)),
-            own.bias_noise * self.plan.within * math.sqrt(2 * rho),
+            most_noise * self.plan.within * math.sqrt(2 * rho),
         )
         unit = CLASS_NORM / norm
         per_row = unit * (finer / n_each)[classes] / (precision * sizes)

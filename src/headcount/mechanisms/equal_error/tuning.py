@@ -46,6 +46,7 @@ MOST_LOST = 0.5  # of a count; beyond that nobody knows what a row would have be
 # What clipping takes from a row, by its size and its users.
 SIZE_ENDS = (0.1, 0.45, 0.85, 1.0)  # shares of the ranked rows: the largest tenth for itself
 FEW_ENDS, FEW_SIZED, NONE_SIZED = (0.2, 1.0), 80, 32  # with fewer rows: two classes, then one
+FEW_BIAS_NOISE = 0.3  # of the target: with fewer than that, noise on losses must not decide
 LEAST_TO_SPLIT = 16  # rows of a class, to tell heavy users from others
 FINER = 0.125  # what large rows lose is asked more finely: half of how much finer they are measured
 SLOPES, KNEES = (0.03, 0.1), (0.01, 0.05, 0.25)  # how steep and bent losses may be, by evidence
