@@ -142,10 +142,10 @@ def _curve(
 
     # Losses are not negative, so where little is lost there is nothing for a curve to go down to.
     precision = noise**-2.0
-    level = max(0.0, float((found.lost * precision).sum() / precision.sum()))
-    level += 1 / math.sqrt(float(precision.sum()))
+    usual = max(0.0, float((found.lost * precision).sum() / precision.sum()))
+    usual += 1 / math.sqrt(float(precision.sum()))
     slopes, knees = (
-        [min(sd, ratio * level) for sd in sds]
+        [min(sd, ratio * usual) for sd in sds]
         for sds, ratio in ((tuning.SLOPES, 1), (tuning.KNEES, 2))
     )
     slope, knee = min(itertools.product(slopes, knees), key=surprise)
