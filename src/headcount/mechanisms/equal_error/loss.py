@@ -120,6 +120,24 @@ def losses_of_rows(
     return Losses(lost, np.sqrt(variance))
 
 
+def _steepness(found: ClassLosses, per_class: Floats) -> tuple[float, float]:
+    """How steep and how bent the curve may be: what makes these losses least surprising."""
+    # Losses are not negative, so where little is lost there is nothing for a curve to go down to.
+    precision = found.sds**-2.0
+    usual = max(0.0, float((found.lost * precision).sum() / precision.sum()))
+    usual += 1 / math.sqrt(float(precision.sum()))
+    slopes = [min(sd, usual) for sd in tuning.SLOPES]
+    knees = [min(sd, 2 * usual) for sd in tuning.KNEES]
+
+    def surprise(slope_and_knee: tuple[float, float]) -> float:
+        allowed = np.array([1.0, *(sd**2 for sd in slope_and_knee)])
+        covariance = np.diag(found.sds**2) + (per_class * allowed) @ per_class.T
+        explained = found.lost @ np.linalg.solve(covariance, found.lost)
+        return float(explained + np.linalg.slogdet(covariance)[1])
+
+    return min(itertools.product(slopes, knees), key=surprise)
+
+
 def _curve(
     found: ClassLosses, log_sizes: Floats, tilts: Tilts
 ) -> tuple[Floats, Floats, float, float]:
@@ -134,21 +152,7 @@ def _curve(
 
     per_class = design(middles)
 
-    def surprise(slope_and_knee: tuple[float, float]) -> float:
-        allowed = np.array([1.0, *(sd**2 for sd in slope_and_knee)])
-        covariance = np.diag(noise**2) + (per_class * allowed) @ per_class.T
-        explained = found.lost @ np.linalg.solve(covariance, found.lost)
-        return float(explained + np.linalg.slogdet(covariance)[1])
-
-    # Losses are not negative, so where little is lost there is nothing for a curve to go down to.
-    precision = noise**-2.0
-    usual = max(0.0, float((found.lost * precision).sum() / precision.sum()))
-    usual += 1 / math.sqrt(float(precision.sum()))
-    slopes, knees = (
-        [min(sd, ratio * usual) for sd in sds]
-        for sds, ratio in ((tuning.SLOPES, 1), (tuning.KNEES, 2))
-    )
-    slope, knee = min(itertools.product(slopes, knees), key=surprise)
+    slope, knee = _steepness(found, per_class)
     scaled = per_class / noise[:, None]
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag([0.0, slope**-2, knee**-2]))
 
