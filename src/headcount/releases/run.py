@@ -73,6 +73,19 @@ class Work:
     check: Callable[[], None]
     """Refuses a source that is another account's by now: links move, and others open accounts."""
 
+    def charged(self, ledger: Ledger, opening: Opening, *, key: str, fresh: bool) -> Charge:
+        """Charge for it, or find what was charged before."""
+        return ledger.charge(
+            opening,
+            key=key,
+            fresh=fresh,
+            request_hash=self.request.hash,
+            verb=self.request.verb,
+            event=self.event,
+            neighbours=self.neighbours,
+            about=self.request.about(),
+        )
+
     def released(self, answer: Answer, entry: int) -> Release:
         """The rows with everything public about them; the cost is that in the account."""
         account = self.account
@@ -137,17 +150,9 @@ def run(
         with engine.session(), Store(engine) as store:
             work.check()
             stages(CHARGING)
-            charge = ledger.charge(
-                opening,
-                # One that was cut short is drawn again under its own key, and no other.
-                key=key or (uuid.uuid4().hex if known is None else known.key),
-                fresh=fresh,
-                request_hash=question,
-                verb=work.request.verb,
-                event=work.event,
-                neighbours=work.neighbours,
-                about=work.request.about(),
-            )
+            # One that was cut short is drawn again under its own key, and no other.
+            own = key or (uuid.uuid4().hex if known is None else known.key)
+            charge = work.charged(ledger, opening, key=own, fresh=fresh)
             _refuse_unpaid(work, charge)
             if charge.result is not None:
                 return _again(charge, key)

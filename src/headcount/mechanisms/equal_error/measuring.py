@@ -133,6 +133,16 @@ class Measuring:
         values = (integers << VALUE_BITS).astype(np.float64)
         return Round(clipped, totals / values, values / sd)
 
+    def norm(self, finer: Floats, n_rows: int, tau: float, rho: Fraction) -> float:
+        """How much of a loss one user may tell: as much as the noise on it is to allow."""
+        own, is_few = self.plan.tuning, n_rows < tuning.NONE_SIZED
+        clip = tau * math.sqrt(2 * self.plan.shares.measure)
+        most_noise = tuning.FEW_BIAS_NOISE if is_few else own.bias_noise
+        return min(
+            own.bias_cap * clip * math.sqrt(float((finer**2).sum()) / n_rows),
+            most_noise * self.plan.within * math.sqrt(2 * rho),
+        )
+
     def losses(
         self,
         rounds: tuple[Round, Round],
@@ -143,12 +153,11 @@ class Measuring:
     ) -> Losses:
         """What both clips took from each row: asked by class of size and of users, then read."""
         precision = rounds[0].weights ** 2 + rounds[1].weights ** 2
-        relative_sds = 1 / np.sqrt(precision) / np.maximum(mean, 1)
         tilts = Tilts.of(
             chosen.weights,
             np.full(len(mean), chosen.weight_sd),
             np.maximum(mean, LEAST_SIZE * sizes),
-            relative_sds,
+            1 / np.sqrt(precision) / np.maximum(mean, 1),
         )
         by_size = size_classes(sizes)
         classes = tilts.split(by_size)
@@ -158,15 +167,7 @@ class Measuring:
         # A class is a mean over its rows: who is in many rows is in many of each class, so the
         # noise of a class is the same however few rows it has.
         finer = np.exp(tuning.FINER * (middles - middles.min()))
-        own = self.plan.tuning
-        clip = chosen.tau * math.sqrt(2 * self.plan.shares.measure)
-        is_few = len(sizes) < tuning.NONE_SIZED
-        most_noise = tuning.FEW_BIAS_NOISE if is_few else own.bias_noise
-        norm = min(
-            own.bias_cap * clip * math.sqrt(float((finer**2).sum()) / len(sizes)),
-            most_noise * self.plan.within * math.sqrt(2 * rho),
-        )
-        unit = CLASS_NORM / norm
+        unit = CLASS_NORM / self.norm(finer, len(sizes), chosen.tau, rho)
         per_row = unit * (finer / n_each)[classes] / (precision * sizes)
         first_shares, second_shares = (
             np.minimum(np.rint(per_row * one.weights**2), CLASS_NORM).astype(np.int64)
@@ -186,4 +187,4 @@ class Measuring:
             lost=totals * per_class,
             sds=sd * per_class,
         )
-        return losses_of_rows(found, log_sizes, mean, tilts, own.row_to_row)
+        return losses_of_rows(found, log_sizes, mean, tilts, self.plan.tuning.row_to_row)

@@ -66,7 +66,6 @@ def plan_equal(
         raise UsageError(
             f"within must be from 0.01 to 0.5, such as 0.10, not {within}. Nothing was charged."
         )
-    account = dataset.account
     # A profile is of groups per user, all groups: not of those in a list, and not of rows.
     known = groups is not None or max_value > 1
     released = None if known else released_profile(dataset, by)
@@ -80,27 +79,8 @@ def plan_equal(
         max_value=max_value,
         withholds=within is not None,
     )
-    count = _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules)
-    return affordable_plan(
-        dataset,
-        account,
-        mechanism.event,
-        count.read_and_draw,
-        verb=count.verb,
-        by=by,
-        groups=groups,
-        arguments=(
-            ("method", method),
-            ("within", within),
-            ("groups", spell_groups(groups)),
-            ("top", top),
-            ("profile", profiled_by),
-        ),
-        title=count.title,
-        method=AUTO if profile is None and method == "auto" else METHODS[count.branch],
-        stages=(COLLECTING, *STAGES),
-        details=count.details(),
-    )
+    account = dataset.account
+    return _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules).plan(within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +92,31 @@ class _EqualCount:
     mechanism: EqualError
     profiled_by: int | None
     rules: tuple[str, ...]
+
+    def plan(self, within: float | None) -> Plan:
+        """The plan of it; ``within`` as it was given."""
+        mechanism = self.mechanism
+        is_open = mechanism.profile is None and mechanism.method == "auto"
+        return affordable_plan(
+            self.dataset,
+            self.account,
+            mechanism.event,
+            self.read_and_draw,
+            verb=self.verb,
+            by=self.by,
+            groups=self.groups,
+            arguments=(
+                ("method", mechanism.method),
+                ("within", within),
+                ("groups", spell_groups(self.groups)),
+                ("top", mechanism.top),
+                ("profile", self.profiled_by),
+            ),
+            title=self.title,
+            method=AUTO if is_open else METHODS[self.branch],
+            stages=(COLLECTING, *STAGES),
+            details=self.details(),
+        )
 
     @property
     def verb(self) -> str:

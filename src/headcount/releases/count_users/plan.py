@@ -79,25 +79,7 @@ def plan_count_users(
     if is_plain and given is not None and 2 <= len(given) <= MOST_GROUPS:
         return plan_listed(dataset, by, grouped, given, limit, top)
     bounds, mechanism, how = _noise(account, grouped, bound, method, limit)
-    count = _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top)
-    return affordable_plan(
-        dataset,
-        account,
-        mechanism.event,
-        count.read_and_draw,
-        verb="count_users",
-        by=by,
-        groups=groups,
-        arguments=(
-            ("groups", spell_groups(given)),
-            ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
-            ("top", top),
-        ),
-        title="count users",
-        method=how,
-        details=count.details(),
-        neighbours=count.neighbours,
-    )
+    return _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top).plan(groups)
 
 
 def _check_adaptive(account: Account, bound: int | None, method: str) -> None:
@@ -151,6 +133,28 @@ class _Count:
     mechanism: CountsEvery | CountsLarge
     method: str
     top: int | None
+
+    def plan(self, groups: Sequence[Any] | None) -> Plan:
+        """The plan of it; ``groups`` as they were given."""
+        bounds = self.bounds
+        return affordable_plan(
+            self.dataset,
+            self.account,
+            self.mechanism.event,
+            self.read_and_draw,
+            verb="count_users",
+            by=self.by,
+            groups=groups,
+            arguments=(
+                ("groups", spell_groups(self.groups)),
+                ("bounds", [bounds.max_groups, bounds.full_groups, bounds.lattice_bits]),
+                ("top", self.top),
+            ),
+            title="count users",
+            method=self.method,
+            details=self.details(),
+            neighbours=self.neighbours,
+        )
 
     @property
     def neighbours(self) -> Neighbours:
