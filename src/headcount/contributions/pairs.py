@@ -24,6 +24,7 @@ from headcount.contributions.groups import (
     USER,
     Grouped,
     group_rows,
+    matches,
     only_listed,
 )
 from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
@@ -63,6 +64,9 @@ class Pairs:
     ) -> None:
         grouped = group_rows(table, by, groups)
         grouped = grouped.named() if max_value == 1 else _with_rows(grouped, max_value)
+        self._keep(grouped, store, key, max_value)
+
+    def _keep(self, grouped: Grouped, store: Store, key: bytes, max_value: int) -> None:
         self._store = store
         self._max_value = max_value
         self._key = key
@@ -135,16 +139,32 @@ class Pairs:
             self._grouped, expr, bounds.sensitivity(), bounds.lattice_bits, bounds, None, SEAL
         )
 
-    def known(self, order: NDArray[np.intp]) -> KnownPairs:
-        """The pairs of the groups at these positions, each group by its place in ``order``."""
-        names = self.groups.take(pa.array(order))
+    def others(self) -> Pairs:
+        """Pairs of all groups but those found so far, which are public: a user has fewer [B3]."""
+        relation, listed = self._relation(self.groups)
+        own = self._grouped.columns
+        rest = self._pairs.anti_join(relation, matches(self._pairs, relation, own, listed))
+        others = Pairs.__new__(Pairs)
+        others._keep(replace(self._grouped, rows=rest), self._store, self._key, self._max_value)
+        return others
+
+    def take_in(self, others: Pairs) -> None:
+        """Positions of others come after those of before."""
+        self.groups = pa.concat_tables([self.groups, others.groups]).combine_chunks()
+
+    def _relation(self, names: pa.Table) -> tuple[Any, GroupList]:
+        """Public groups in the engine, each with its number."""
         own = self._grouped.columns
         missing = tuple(names.column(i).null_count > 0 for i in range(len(own)))
-        listed = GroupList((), self._grouped.kinds, missing)
         table = names.rename_columns(list(own)).append_column(
-            INDEX, pa.array(np.arange(len(order)), pa.int64())
+            INDEX, pa.array(np.arange(names.num_rows), pa.int64())
         )
-        relation = self.engine.relation(table)
+        return self.engine.relation(table), GroupList((), self._grouped.kinds, missing)
+
+    def known(self, order: NDArray[np.intp]) -> KnownPairs:
+        """The pairs of the groups at these positions, each group by its place in ``order``."""
+        relation, listed = self._relation(self.groups.take(pa.array(order)))
+        own = self._grouped.columns
         also = () if self._max_value == 1 else (N_ROWS,)
         pairs = self._store.keep(only_listed(self._pairs, relation, own, listed, also))
         return KnownPairs(pairs, len(order), self._store, self._max_value)

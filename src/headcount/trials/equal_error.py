@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headcount.accounting.filter import Filter
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions import pairs as pairs_module
 from headcount.contributions.equal_error import levels as levels_module
@@ -26,6 +27,7 @@ from headcount.contributions.equal_error.norm_limits import NormLimits
 from headcount.contributions.pairs import Pairs
 from headcount.contributions.store import Store
 from headcount.mechanisms.equal_error import stages as stages_module
+from headcount.mechanisms.equal_error import tuning as tuning_module
 from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.privacy.query import Query
@@ -45,6 +47,9 @@ VICTIMS = {
     "one user in the ten rarest": range(N_GROUPS - 10, N_GROUPS),
 }
 STAGES = 8
+STAGES_AGAIN = 4
+N_LATER = 15
+"""Groups that only a second discovery finds."""
 ROWS, MAX_VALUE = 60, 50
 USERS_AND_ROWS = (1, MAX_VALUE)
 
@@ -98,13 +103,17 @@ class Twin:
     one: Any
     other: Any
     log: Log
+    n_later: int = 0
+    """How many groups do not leave a discovery."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def asked(*arguments: Any, **named: Any) -> Any:
             left = getattr(self.one, name)(*_sides(arguments, "one"), **named)
             right = getattr(self.other, name)(*_sides(arguments, "other"), **named)
-            if isinstance(left, KnownPairs | ClippedPairs):
+            if isinstance(left, KnownPairs | ClippedPairs | Pairs):
                 return Twin(left, right, self.log)
+            if left is None:
+                return None
             if isinstance(left, Query):
                 return self.both(left, right)
             return [self.both(*queries) for queries in zip(left, right, strict=True)]
@@ -131,6 +140,10 @@ class Twin:
 
         left, right = (side.discover(bounds, everything) for side in (self.one, self.other))
         claimed = queries[0].sensitivity
+        n_found = len(left) - self.n_later
+        for side in (self.one, self.other):
+            side.groups = side.groups.slice(0, n_found)
+        left, right = left[:n_found], right[:n_found]
         kept, totals = draw(self.both(given(claimed, left), given(claimed, right)))
         if len(kept) < len(left):
             raise ValueError("every group of the trial is above the threshold")
@@ -156,17 +169,20 @@ def opened(rows: list[tuple[int, int]], max_value: int) -> Iterator[Pairs]:
         yield Pairs(source, "item", store, key=bytes(32), max_value=max_value)
 
 
-def stages(victim: str, max_value: int = 1) -> list[Finding]:
-    """One release on two tables, stage by stage; with a value, of rows."""
-    log = Log(subject=victim if max_value == 1 else f"{victim}, {ROWS} rows in each")
+def stages(victim: str, max_value: int = 1, n_later: int = 0) -> list[Finding]:
+    """One release on two tables, stage by stage; with a value, of rows; or with two discoveries."""
+    again = ", groups found later" if n_later else ""
+    log = Log(subject=f"{victim}{again}" if max_value == 1 else f"{victim}, {ROWS} rows in each")
     base = base_pairs()
     with ExitStack() as stack:
         times = 1 if max_value == 1 else ROWS
         more = base + [(N_USERS, group) for group in VICTIMS[victim]] * times
         one, other = (stack.enter_context(opened(rows, max_value)) for rows in (more, base))
+        if n_later:
+            stack.enter_context(swapped(tuning_module, "AGAIN_ROWS", 10))
         mechanism = EqualError.calibrate(LIMIT, 0.10, "equal", max_value=max_value)
-        mechanism.draw(Twin(one, other, log), log)
-    n_stages = STAGES + (max_value > 1)
+        mechanism.draw(Twin(one, other, log, n_later), log)
+    n_stages = STAGES + (max_value > 1) + (STAGES_AGAIN if n_later else 0)
     n_seen = len(log.findings)
     if n_seen < n_stages:
         raise ValueError(f"{n_seen} stages were seen, not {n_stages}")
@@ -277,11 +293,49 @@ def free_bias() -> AbstractContextManager[None]:
     return swapped(stages_module.Run, "noisy", noisy)
 
 
+def _again(effort: Effort) -> Sequence[Finding]:
+    chosen = EVERY if effort is Effort.FULL else EVERY[:1]
+    found = [stages(victim, n_later=N_LATER) for victim in chosen]
+    return list(itertools.chain.from_iterable(found))
+
+
+def _as_shipped(effort: Effort) -> Sequence[Finding]:
+    return [*_examined(nullcontext, EVERY, USERS_AND_ROWS)(effort), *_again(effort)]
+
+
+def _delta_twice(effort: Effort) -> Sequence[Finding]:
+    """All of delta for either discovery: what both may let out is more than was asked for."""
+    findings: list[Finding] = []
+    with swapped(tuning_module, "AGAIN_DELTA", Fraction(1, 2)), _no_filter() as spent:
+        shipped = stages_module.Run.discovered
+
+        def discovered(run: Any, pairs: Any, rho: Fraction, _part: Fraction = Fraction(1)) -> Any:
+            return shipped(run, pairs, rho, Fraction(1))
+
+        with swapped(stages_module.Run, "discovered", discovered):
+            findings += _again(effort)
+    claimed = float(LIMIT.delta)
+    return [*findings, Finding(Tier.GREY_BOX, "both", "delta", claimed, float(sum(spent)))]
+
+
+@contextmanager
+def _no_filter() -> Iterator[list[Fraction]]:
+    """A filter that refuses nothing, and what was charged of delta."""
+    spent: list[Fraction] = []
+
+    def charge(budget: Filter, spend: Zcdp) -> None:
+        spent.append(spend.delta)
+
+    with swapped(Filter, "charge", charge):
+        yield spent
+
+
 EVERY = tuple(VICTIMS)
 TRIAL = Trial(
     "equal_error",
     (
-        Case("as shipped", _examined(nullcontext, EVERY, USERS_AND_ROWS), is_mutant=False),
+        Case("as shipped", _as_shipped, is_mutant=False),
+        Case("all of delta twice", _delta_twice),
         Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
         Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
         Case("a clip wider than is said", _examined(wide_clip, EVERY[:1])),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from headcount.mechanisms.equal_error.plan import EqualErrorPlan
     from headcount.mechanisms.equal_error.queries import ClippedQueries, KnownQueries
+    from headcount.mechanisms.equal_error.reading import Shares
     from headcount.privacy.query import Query
 
     Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ class Chosen:
     guess: Floats
     weights: Floats
     """Noisy, from discovery."""
-    weight_sd: float
+    weight_sds: Floats
     tau: float
     """Relative noise of the smallest."""
 
@@ -93,13 +94,14 @@ class Measuring:
     """Measures the chosen rows of public groups; ``noisy`` charges, asks and draws."""
 
     plan: EqualErrorPlan
+    shares: Shares
     known: KnownQueries
     noisy: Noisy
     progress: Callable[[str], None]
 
     def measured(self, chosen: Chosen) -> Measured:
         """Two rounds, the second with weights that know the first, and the bias of both."""
-        shares, guess, tau = self.plan.shares, chosen.guess, chosen.tau
+        shares, guess, tau = self.shares, chosen.guess, chosen.tau
         part = math.sqrt(tuning.FIRST_ROUND)
         self.progress(FIRST)
         weights = part / (self.noise_of(guess, tau) * guess)
@@ -136,7 +138,7 @@ class Measuring:
     def norm(self, finer: Floats, n_rows: int, tau: float, rho: Fraction) -> float:
         """How much of a loss one user may tell: as much as the noise on it is to allow."""
         own, is_few = self.plan.tuning, n_rows < tuning.NONE_SIZED
-        clip = tau * math.sqrt(2 * self.plan.shares.measure)
+        clip = tau * math.sqrt(2 * self.shares.measure)
         most_noise = tuning.FEW_BIAS_NOISE if is_few else own.bias_noise
         return min(
             own.bias_cap * clip * math.sqrt(float((finer**2).sum()) / n_rows),
@@ -155,7 +157,7 @@ class Measuring:
         precision = rounds[0].weights ** 2 + rounds[1].weights ** 2
         tilts = Tilts.of(
             chosen.weights,
-            np.full(len(mean), chosen.weight_sd),
+            chosen.weight_sds,
             np.maximum(mean, LEAST_SIZE * sizes),
             1 / np.sqrt(precision) / np.maximum(mean, 1),
         )

@@ -48,9 +48,18 @@ class EqualErrorPlan:
         """What one user may weigh when groups are discovered."""
         return DISCOVERY
 
-    def threshold(self, rho: Fraction) -> GaussianThreshold:
-        """The discovery of groups at this cost, and all of delta."""
-        return GaussianThreshold.calibrate(DISCOVERY, Zcdp(rho, self.limit.delta))
+    def threshold(self, rho: Fraction, part: Fraction = Fraction(1)) -> GaussianThreshold:
+        """The discovery of groups at this cost, and at all or a part of delta."""
+        return GaussianThreshold.calibrate(DISCOVERY, Zcdp(rho, part * self.limit.delta))
+
+    def spare(self, shares: Shares, n_rows: int, n_found: int, tau: float) -> Fraction:
+        """What a second discovery may cost, and 0 where it is not worth it [EE3]."""
+        noise = tau / (tuning.NOISE_SHARE * self.within)
+        kept_all = n_rows == n_found >= tuning.AGAIN_ROWS and self.top is None
+        if not kept_all or noise > tuning.AGAIN_FROM:
+            return Fraction(0)
+        needed = shares.measure * Fraction(noise**2).limit_denominator(1000)
+        return max(Fraction(0), tuning.AGAIN_SHARE * (shares.measure - needed - shares.choices))
 
     def branch(self, crowd: Crowd) -> str:
         """The method that suits these users; a function of published numbers."""

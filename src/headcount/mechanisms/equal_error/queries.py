@@ -90,6 +90,14 @@ class PairQueries(Protocol):
         """
         ...
 
+    def others(self) -> Self:
+        """The same about the pairs of all groups but those that positions refer to by now."""
+        ...
+
+    def take_in(self, others: Self) -> None:
+        """Let positions refer to the groups of ``others`` too, after those of before."""
+        ...
+
     def known(self, order: Positions) -> KnownQueries:
         """Queries about the groups at these positions, which are public."""
         ...

@@ -66,10 +66,20 @@ class Shares:
         return self.first_round + self.second_round
 
     @property
+    def choices(self) -> Fraction:
+        """From groups that are found to how many are measured."""
+        return self.scale + self.guard + self.pick
+
+    @property
     def after_profile(self) -> Fraction:
         """What the other two methods have for themselves."""
-        choices = self.scale + self.guard + self.pick
-        return self.discover + choices + self.measure + self.bias
+        return self.discover + self.choices + self.measure + self.bias
+
+    def less(self, spent: Fraction) -> Shares:
+        """With so much less for measuring, both rounds in proportion."""
+        left = self.measure - spent
+        first = left * FIRST_ROUND
+        return replace(self, first_round=first, second_round=left - first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ CHOOSING = "choosing how many groups the budget carries"
 STAGES = (PROFILING, FINDING, CHOOSING, FIRST, SECOND, LEFT_OUT)
 """All that a draw may say, whichever branch it takes."""
 
+UNREADABLE = 1e9
+"""The sd of a weight that says nothing about how heavy a row's users are."""
 TOO_MUCH_LOST = (
     "noise exceeds signal: users had to be shortened until more than half of the counts was left "
     "out. Spend more, or count by fewer and larger groups"
@@ -74,6 +76,35 @@ class Rows:
 
 
 NO_ROWS = Rows(np.zeros(0, np.intp), np.zeros(0), np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Groups that were discovered: their noisy weights, the sds of these, and guesses of counts."""
+
+    positions: Positions
+    weights: Floats
+    sds: Floats
+    guess: Floats
+
+    @property
+    def by_guess(self) -> Positions:
+        """Largest first."""
+        return np.argsort(-self.guess, kind="stable")
+
+    def take(self, some: Positions) -> Found:
+        """Some of them."""
+        return Found(self.positions[some], self.weights[some], self.sds[some], self.guess[some])
+
+    def and_more(self, more: Found) -> Found:
+        """With those of a second discovery, whose users' other groups were left out of weights."""
+        unread = np.full(len(more.guess), UNREADABLE)
+        return Found(
+            np.concatenate([self.positions, len(self.positions) + more.positions]),
+            np.concatenate([self.weights, more.weights]),
+            np.concatenate([self.sds, unread]),
+            np.concatenate([self.guess, more.guess]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +165,13 @@ class Run:
         rows = Crowd.of(*self.noisy(self.pairs.users_per_rows_cell(), rho / 2))
         return crowd.with_rows(rows)
 
-    def discovered(self, rho: Fraction) -> tuple[Positions, Floats, float]:
+    def discovered(
+        self, pairs: PairQueries, rho: Fraction, part: Fraction = Fraction(1)
+    ) -> tuple[Positions, Floats, float]:
         """Groups by falling noisy weight, those weights, and the noise of each."""
-        self.progress(FINDING)
-        threshold = self.plan.threshold(rho)
+        threshold = self.plan.threshold(rho, part)
         self.budget.charge(cost(threshold.event))
-        noisy_totals = self.pairs.discover(
+        noisy_totals = pairs.discover(
             self.plan.bounds, lambda totals: threshold.draw(totals, self.chance)
         )
         order = np.argsort(-noisy_totals, kind="stable")
@@ -148,7 +180,8 @@ class Run:
 
     def single(self, rho: Fraction, crowd: Crowd) -> Counted:
         """Nearly everyone is in one group: the weights are the counts."""
-        order, noisy_weights, sd = self.discovered(rho)
+        self.progress(FINDING)
+        order, noisy_weights, sd = self.discovered(self.pairs, rho)
         loss = crowd.single_loss
         counts = noisy_weights * (1 + loss)
         sds = np.hypot(sd * (1 + loss), tuning.SINGLE_ROW_TO_ROW * loss * counts)
@@ -172,27 +205,44 @@ class Run:
     def equal(self, shares: Shares, crowd: Crowd) -> Counted:
         """Discover, rank, choose how many rows the budget carries, measure those, correct."""
         why = "users are in many groups: every row gets the same relative error"
-        order, noisy_weights, weight_sd = self.discovered(shares.discover)
-        if not len(order):
+        self.progress(FINDING)
+        first = 1 - tuning.AGAIN_DELTA
+        found, known = self.found(self.pairs, shares.discover, first, shares, crowd)
+        if not len(found.guess):
             return self.nothing(why)
-        known = self.pairs.known(order)
-        guess = noisy_weights * self.factors(known, noisy_weights, shares.scale, crowd)
-        by_guess = np.argsort(-guess, kind="stable")
-        if self.plan.top is not None and self.plan.top < len(order):
+        if self.plan.top is not None and self.plan.top < len(found.guess):
             # What is not wanted takes no part: the budget goes to the rest.
-            largest = by_guess[: self.plan.top]
-            order, guess, by_guess = order[largest], guess[largest], np.arange(len(largest))
-            noisy_weights = noisy_weights[largest]
-            known = self.pairs.known(order)
+            found = found.take(found.by_guess[: self.plan.top])
+            known = self.pairs.known(found.positions)
         self.progress(CHOOSING)
-        n_rows, tau = self.picked(known, guess, by_guess, shares)
-        index = by_guess[:n_rows].astype(np.int64)
-        chosen = Chosen(index, guess[index], noisy_weights[index], weight_sd, tau)
-        found = Measuring(self.plan, known, self.noisy, self.progress).measured(chosen)
-        if found.lost.mean > tuning.MOST_LOST:
+        n_rows, tau = self.picked(known, found, shares)
+        spare = self.plan.spare(shares, n_rows, len(found.guess), tau)
+        if spare > 0:
+            # Everything is kept, better than was asked for: what is left over looks for more.
+            others = self.pairs.others()
+            more, _ = self.found(others, spare, tuning.AGAIN_DELTA, shares, crowd)
+            self.pairs.take_in(others)
+            found, shares = found.and_more(more), shares.less(spare + shares.choices)
+            known = self.pairs.known(found.positions)
+            n_rows, tau = self.picked(known, found, shares)
+        index = found.by_guess[:n_rows].astype(np.int64)
+        chosen = Chosen(index, found.guess[index], found.weights[index], found.sds[index], tau)
+        measuring = Measuring(self.plan, shares, known, self.noisy, self.progress)
+        measured = measuring.measured(chosen)
+        if measured.lost.mean > tuning.MOST_LOST:
             return self.nothing(TOO_MUCH_LOST)
-        rows = Rows(order[index], found.counts, found.sds)
-        return self.printed("equal", rows, why, reading.rows_or_second_best, found.lost)
+        rows = Rows(found.positions[index], measured.counts, measured.sds)
+        return self.printed("equal", rows, why, reading.rows_or_second_best, measured.lost)
+
+    def found(
+        self, pairs: PairQueries, rho: Fraction, part: Fraction, shares: Shares, crowd: Crowd
+    ) -> tuple[Found, KnownQueries]:
+        """Groups that stand out, how many users each may have, and further queries about them."""
+        order, weights, sd = self.discovered(pairs, rho, part)
+        known, guess = pairs.known(order), np.zeros(0)
+        if len(order):
+            guess = weights * self.factors(known, weights, shares.scale, crowd)
+        return Found(order, weights, np.full(len(order), sd), guess), known
 
     def factors(
         self, known: KnownQueries, noisy_weights: Floats, rho: Fraction, crowd: Crowd
@@ -208,17 +258,15 @@ class Run:
         factors: Floats = np.maximum(totals / unit / np.sqrt(n_each), 1.0)[classes]
         return factors
 
-    def picked(
-        self, known: KnownQueries, guess: Floats, by_guess: Positions, shares: Shares
-    ) -> tuple[int, float]:
+    def picked(self, known: KnownQueries, found: Found, shares: Shares) -> tuple[int, float]:
         """How many rows, and how much noise on each, so that clipping takes little of them.
 
         Losses are capped per user: low, which tells sizes finely apart, and high, which sees how
         much a few heavy users really lose. The high one says how far the fine choice may go.
         """
         candidates = Candidates.of(
-            guess,
-            by_guess,
+            found.guess,
+            found.by_guess,
             self.plan.within,
             shares.measure,
             self.plan.tuning,

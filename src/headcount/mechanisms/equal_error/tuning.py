@@ -33,6 +33,12 @@ N_SIZES, N_LOWER, LOWER_STEP = 80, 12, 0.95
 # Few rows may need far less noise than the target allows: then candidates go on, by halves.
 FEW_ROWS, N_HALVES = 100, 6
 
+# A second discovery, where all that was found is kept and measured better than was asked for.
+AGAIN_ROWS = 300  # found, at least: measured, with fewer the second choice costs more than it finds
+AGAIN_FROM = 0.8  # of the target's noise: what is below is spare
+AGAIN_SHARE = Fraction(3, 5)  # of what is spare; with more the rows that are found are too noisy
+AGAIN_DELTA = Fraction(1, 8)  # of delta, kept for it whether it comes or not
+
 # Which method.
 SINGLE_LOSS = 0.02
 PEEL_RATIO = 7.0
