@@ -115,6 +115,28 @@ def test_users_above_the_most_groups_keep_that_many(data: Opened) -> None:
     data.pairs.discover(BOUNDS, everything)
 
 
+def test_others_are_the_groups_that_are_not_public(data: Opened) -> None:
+    """A user's weight is over the groups that are left; one with none left is nowhere."""
+    data.pairs.discover(BOUNDS, everything)
+    every_name = data.pairs.groups
+    data.pairs.groups = every_name.slice(0, 20)
+    others = data.pairs.others()
+    true_totals = others.discover(BOUNDS, everything)
+    expected: dict[str, int] = {}
+    for groups in data.groups_of.values():
+        left = [group for group in groups if group >= 20]
+        for group in left:
+            name = f"g{group:02d}"
+            expected[name] = expected.get(name, 0) + math.isqrt(2**40 // len(left))
+    names = others.groups.column(0).to_pylist()
+    assert dict(zip(names, true_totals.tolist(), strict=True)) == expected
+    data.pairs.take_in(others)
+    assert data.pairs.groups.column(0).to_pylist()[:20] == every_name.column(0).to_pylist()[:20]
+    assert data.pairs.groups.num_rows == 20 + len(expected)
+    data.pairs.groups = every_name
+    assert len(data.pairs.others().discover(BOUNDS, everything)) == 0
+
+
 def test_largest_counts_come_first(data: Opened) -> None:
     counts = data.pairs.largest(5).ask()
     all_counts = np.bincount([g for _, g in data.rows])

@@ -135,6 +135,32 @@ def test_few_rows_may_have_far_less_noise_than_the_target_allows() -> None:
         assert (np.diff(candidates.guarded) > 0).all()
 
 
+def test_a_second_discovery_comes_only_where_much_is_kept_and_spare() -> None:
+    plan = EqualError.calibrate(Zcdp(1, "1e-6"), 0.10)
+    shares, full = plan.shares, tuning.NOISE_SHARE * 0.10
+    assert plan.spare(shares, 500, 500, full / 2) > shares.measure / 4
+    assert plan.spare(shares, 499, 500, full / 2) == 0
+    assert plan.spare(shares, 200, 200, full / 2) == 0
+    assert plan.spare(shares, 500, 500, full) == 0
+    top = EqualError.calibrate(Zcdp(1, "1e-6"), 0.10, top=600)
+    assert top.spare(shares, 500, 500, full / 2) == 0
+
+
+def test_what_a_second_discovery_takes_is_left_out_of_measuring() -> None:
+    for _ in range(200):
+        limit = Zcdp(random_fraction(1, 10**12), Fraction(1, 10**6))
+        plan = EqualError.calibrate(limit, 0.10) if limit.rho > Fraction(1, 10**4) else None
+        if plan is None:
+            continue
+        shares = plan.shares
+        spare = plan.spare(shares, 500, 500, 0.01 + secrets.randbelow(100) / 3000)
+        less = shares.less(spare + shares.choices)
+        assert less.measure == shares.measure - spare - shares.choices
+        assert less.measure > 0
+        spent = less.profile + less.after_profile + spare + shares.choices
+        assert spent == limit.rho
+
+
 def test_rows_are_printed_while_the_promise_holds() -> None:
     counts, sds = np.array([1000.0, 1000.0, 1000.0, -5.0]), np.array([50.0, 52.0, 500.0, 1.0])
     rows = reading.rows_to_print(counts, sds, 0.10)
