@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -136,6 +137,8 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="write the cells to this file")
     parser.add_argument("--beside", type=Path, help="cells that another version saved")
     arguments = parser.parse_args()
+    # Every release begins a ledger, which says so.
+    logging.getLogger("headcount").setLevel(logging.ERROR)
     folder = os.environ.get("HEADCOUNT_DATA")
     if not folder:
         sys.exit("HEADCOUNT_DATA does not point to the datasets.")
