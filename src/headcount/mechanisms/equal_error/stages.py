@@ -208,7 +208,7 @@ class Run:
         self.progress(FINDING)
         first = 1 - tuning.AGAIN_DELTA
         found, known = self.found(self.pairs, shares.discover, first, shares, crowd)
-        if not len(found.guess):
+        if known is None:
             return self.nothing(why)
         if self.plan.top is not None and self.plan.top < len(found.guess):
             # What is not wanted takes no part: the budget goes to the rest.
@@ -236,12 +236,13 @@ class Run:
 
     def found(
         self, pairs: PairQueries, rho: Fraction, part: Fraction, shares: Shares, crowd: Crowd
-    ) -> tuple[Found, KnownQueries]:
-        """Groups that stand out, how many users each may have, and further queries about them."""
+    ) -> tuple[Found, KnownQueries | None]:
+        """Groups that stand out, how many users each may have, and queries about them, if any."""
         order, weights, sd = self.discovered(pairs, rho, part)
-        known, guess = pairs.known(order), np.zeros(0)
-        if len(order):
-            guess = weights * self.factors(known, weights, shares.scale, crowd)
+        if not len(order):
+            return Found(order, weights, np.zeros(0), np.zeros(0)), None
+        known = pairs.known(order)
+        guess = weights * self.factors(known, weights, shares.scale, crowd)
         return Found(order, weights, np.full(len(order), sd), guess), known
 
     def factors(
