@@ -83,25 +83,31 @@ def test_a_block_that_takes_long_to_count_keeps_none_away(
 ) -> None:
     """It is counted at one step, and the state is written at the same time."""
     out, into = os.pipe()
-    seen: list[int] = []
+    counted = threading.Event()
     add = lines._add_block
 
     def slowly(stream: Stream, *asked: Any) -> None:
-        before = stream.n_noises
-        time.sleep(2.6)
-        seen.append(stream.n_noises - before)
+        before, until = stream.n_noises, time.monotonic() + 60
+        while stream.n_noises < before + 2:
+            assert time.monotonic() < until, "the state is not written meanwhile"
+            time.sleep(0.05)
         add(stream, *asked)
+        counted.set()
+
+    def close() -> None:
+        counted.wait(90)
+        os.close(into)
 
     monkeypatch.setattr(lines, "_add_block", slowly)
     os.write(into, b"a\n")
-    closing = threading.Timer(4.5, os.close, [into])
+    closing = threading.Thread(target=close)
     closing.start()
     with Stream(groups=["a"], epsilon=60, path=tmp_path / "state.hcs") as stream:
         lines.add_lines(stream, out, flush_every=1)
         assert stream._place.counters.tolist() == [1]
     closing.join()
     os.close(out)
-    assert seen == [2]
+    assert counted.is_set()
 
 
 def during(seconds: float, write: Callable[[], None], step: float = 0.1) -> None:
