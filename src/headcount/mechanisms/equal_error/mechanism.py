@@ -69,9 +69,9 @@ class EqualError(EqualErrorPlan):
         require_delta(spend)
         if spend.rho < MIN_RHO:
             raise UsageError(
-                f"A release within a target needs a rho of at least {float(MIN_RHO):g}, not "
+                f"A count without a bound needs a rho of at least {float(MIN_RHO):g}, not "
                 f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or use "
-                "method='peel'."
+                "method='peel' or method='threshold'."
             )
         return cls(spend, within, method, top, profile, withholds, max_value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,17 @@ BAR = "low to high covers the noise, and nothing is left out"
 
 
 def plan_listed(
-    dataset: Opened, by: Any, grouped: Grouped, groups: Groups, limit: Zcdp, top: int | None
+    dataset: Opened,
+    by: Any,
+    grouped: Grouped,
+    groups: Sequence[Any],
+    limit: Zcdp,
+    top: int | None,
 ) -> Plan:
-    """Plan counts of a few listed groups, in all of which a user counts."""
-    mechanism = CentredGaussian.calibrate(len(groups), limit)
-    count = _Listed(dataset, by, groups, grouped.rules, mechanism, top)
+    """Plan counts of a few listed groups, in all of which a user counts; ``groups`` as given."""
+    given = grouped.given or ()
+    mechanism = CentredGaussian.calibrate(len(given), limit)
+    count = _Listed(dataset, by, given, grouped.rules, mechanism, top)
     return affordable_plan(
         dataset,
         dataset.account,
@@ -41,7 +48,7 @@ def plan_listed(
         verb="count_users",
         by=by,
         groups=groups,
-        arguments=(("groups", spell_groups(groups)), ("method", "centred"), ("top", top)),
+        arguments=(("groups", spell_groups(given)), ("method", "centred"), ("top", top)),
         title="count users",
         method=METHOD,
         details=count.details(),

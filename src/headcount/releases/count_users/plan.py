@@ -76,8 +76,8 @@ def plan_count_users(
 
         return plan_sample(dataset, by, given, grouped, bound, limit, top)
     is_plain = method == "auto" and bound is None and account.neighbours is Neighbours.ADD_REMOVE
-    if is_plain and given is not None and 2 <= len(given) <= MOST_GROUPS:
-        return plan_listed(dataset, by, grouped, given, limit, top)
+    if is_plain and groups is not None and 2 <= grouped.n_listed <= MOST_GROUPS:
+        return plan_listed(dataset, by, grouped, groups, limit, top)
     bounds, mechanism, how = _noise(account, grouped, bound, method, limit)
     return _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top).plan(groups)
 
