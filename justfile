@@ -144,7 +144,7 @@ bench-engine *args:
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
 
-# Whether the bars of count_users hold, by default; needs HEADCOUNT_DATA; last line is JSON
+# Whether the bars of counts hold, by default; needs HEADCOUNT_DATA; last line is JSON
 bench-bars *args:
     {{ bin }}/python benchmarks/bars.py {{ args }}
 
@@ -184,7 +184,7 @@ bench-streams *args:
 # Every benchmark in its quick mode
 bench-quick:
     for bench in noise engine ledger reading sampling quantiles bounding frequencies streams distribution; do just "bench-$bench" --quick; done
-    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; just bench-bars --quick; fi
+    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; just bench-bars --quick; just bench-bars --quick --of events; fi
 
 # Build the documentation; warnings are errors
 docs:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,68 @@ def test_bars_hold_on_real_data(name: str, n_rows: int, tmp_path: Path) -> None:
     assert held(largest, truth, "item") >= 0.7
     assert any("Shortening users left out" in note for note in release.facts.notes)
     assert release.facts.bars == ""
+
+
+@pytest.fixture(scope="module")
+def as_events(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A dataset that says how often, a row each time."""
+    folder = tmp_path_factory.mktemp("events")
+
+    def written(name: str) -> Path:
+        path = folder / f"{name}.parquet"
+        if not path.exists():
+            rows = f"select user, item from '{DATA}/{name}.parquet', range(count)"
+            duckdb.sql(f"copy ({rows}) to '{path}' (format parquet)")
+        return path
+
+    return written
+
+
+def events_of(folder: Path, source: Path, rho: str, **asked: Any) -> list[dict[str, Any]]:
+    budget = hc.Budget(rho=rho, delta="1e-6")
+    ledger = folder / f"{rho}{len(asked)}.db"
+    opened = hc.open(source, user="user", account="one", budget=budget, ledger=ledger)
+    rows = opened.count_events("item", spend=budget, **asked).release().to_arrow().to_pylist()
+    return list(rows)
+
+
+def rows_in(path: Path) -> dict[Any, int]:
+    return dict(duckdb.sql(f"select item, count(*) from '{path}' group by 1").fetchall())
+
+
+@needs_data
+@pytest.mark.slow
+def test_bars_of_events_hold_on_heavy_tails(
+    as_events: Callable[[str], Path], tmp_path: Path
+) -> None:
+    source = as_events("ubuntu_irc_words")
+    truth = rows_in(source)
+    rows = events_of(tmp_path, source, "0.1")
+    assert len(rows) > 150
+    assert held(rows, truth, "item") >= 0.8
+    largest = sorted(truth, key=lambda word: -truth[word])[:60]
+    rows = events_of(tmp_path, source, "0.1", groups=largest)
+    assert len(rows) == 60
+    assert held(rows, truth, "item") >= 0.8
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("n_listed", [0, 60])
+def test_no_events_are_better_than_a_third_of_them(
+    n_listed: int, as_events: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A few people wrote most of it: what they lose cannot be measured at this cost."""
+    source = as_events("git_sklearn_author_files")
+    truth = rows_in(source)
+    largest = sorted(truth, key=lambda file: -truth[file])[:n_listed]
+    absurd = 0
+    for attempt in range(6):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        for row in events_of(folder, source, "0.1", **({"groups": largest} if largest else {})):
+            absurd += row["count"] < truth[row["item"]] / 2 and row["high"] < truth[row["item"]]
+    assert absurd <= 1
 
 
 def test_the_first_command_of_the_readme_prints_bars_that_hold(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ class Measuring:
         """How much of a loss one user may tell: as much as the noise on it is to allow."""
         own, is_few = self.plan.tuning, n_rows < tuning.NONE_SIZED
         clip = tau * math.sqrt(2 * self.shares.measure)
-        most_noise = tuning.FEW_BIAS_NOISE if is_few else own.bias_noise
+        most_noise = own.few_noise if is_few else own.bias_noise
         return min(
             own.bias_cap * clip * math.sqrt(float((finer**2).sum()) / n_rows),
             most_noise * self.plan.within * math.sqrt(2 * rho),

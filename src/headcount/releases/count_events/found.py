@@ -31,14 +31,12 @@ from headcount.releases.count_events.noise import (
     noises_of,
     scaled,
 )
-from headcount.releases.count_users.adaptive import plan_equal
-from headcount.releases.facts import affordable_plan, require_add_remove
+from headcount.releases.facts import affordable_plan
 from headcount.releases.rows import draw_found, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session
-from headcount.results.facts import BAR_SDS, CONFIDENCE
+from headcount.results.facts import BAR_SDS, CONFIDENCE, NOISE_ONLY
 
 if TYPE_CHECKING:
-    from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.releases.opened import Opened
     from headcount.releases.plan import Plan
@@ -54,9 +52,9 @@ MAX_ROWS = 1 << 19
 MAX_RATIO = 8
 MAX_BOUND = 1 << 17
 GROWTH = 1.25
-MAX_VALUE = 1 << 12
-WITHIN = 0.10
-BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
+BAR = (
+    f"low to high covers the {NOISE_ONLY}, and what the bound leaves out as far as rows lose alike"
+)
 SPREAD = "What the bound leaves out is given back to all rows by the same share."
 HOW = {
     "gaussian": "Gaussian noise and a threshold on the groups that are found; a user's rows are "
@@ -84,17 +82,10 @@ def plan_found_events(
     rules: tuple[str, ...],
     limit: Zcdp,
     *,
-    within: float | None = None,
     top: int | None = None,
-    method: str = "auto",
-    groups: Groups | None = None,
+    method: str,
 ) -> Plan:
-    """Plan counts of rows in groups that are found, from public facts and the spend alone.
-
-    With a target a list of groups is a filter: those that can keep the promise are released.
-    """
-    if within is not None or method == "equal":
-        return _plan_within(dataset, by, rules, limit, within, top, method, groups)
+    """Plan counts of rows in groups that are found, from public facts and the spend alone."""
     if limit.rho < MIN_RHO:
         raise UsageError(
             f"Counts of rows in groups that are found need a rho of at least {float(MIN_RHO):g}, "
@@ -123,35 +114,6 @@ def plan_found_events(
         stages=STAGES,
         details=count.details(),
         neighbours=account.neighbours,
-    )
-
-
-def _plan_within(
-    dataset: Opened,
-    by: Any,
-    rules: tuple[str, ...],
-    limit: Zcdp,
-    within: float | None,
-    top: int | None,
-    method: str,
-    groups: Groups | None,
-) -> Plan:
-    """Equal relative error, as for users, with a user's rows in a group for weights."""
-    if method not in ("auto", "equal"):
-        raise UsageError(f"method={method!r} has no target; leave within= out.")
-    require_add_remove(dataset.account, "within=", "Leave within= out.")
-    target = WITHIN if within is None else within
-    capped = f"Of one user at most {MAX_VALUE:,} rows count in one group."
-    return plan_equal(
-        dataset,
-        by,
-        (*rules, capped),
-        limit,
-        target,
-        "equal",
-        groups=groups,
-        top=top,
-        max_value=MAX_VALUE,
     )
 
 
@@ -221,6 +183,7 @@ class _FoundEvents:
         nothing = () if rows.num_rows else (NOTHING_LEFT,)
         return Answer(
             rows,
+            bars=NOISE_ONLY,
             method=HOW[self.method],
             bounds=bounds,
             noise=f"{mechanism.law.name}, sd {mechanism.sd / scale:.3g} rows: "

@@ -24,10 +24,7 @@ def noises_of(spend: Zcdp, neighbours: Neighbours) -> dict[str, Noise]:
 
 
 def noise_for(asked: str, noises: dict[str, Noise]) -> tuple[str, str]:
-    """Which of them, and why: the one with less noise and the lower threshold for the same bound.
-
-    A norm is never above the number of rows, so Gaussian noise could lose only by its amount.
-    """
+    """Which of them, and why."""
     if "gaussian" not in noises:
         if asked == "gaussian":
             raise UsageError(
@@ -35,16 +32,7 @@ def noise_for(asked: str, noises: dict[str, Noise]) -> tuple[str, str]:
                 "method='laplace'. Nothing was charged."
             )
         return "laplace", "the account is for replacement, where this is the one with a proof"
-    if asked != "auto":
-        return asked, "as asked"
-    gaussian, laplace = noises["gaussian"], noises["laplace"]
-    says = (
-        f"for a bound of one row, Gaussian noise has sd {gaussian.sd:.3g} and lets groups of about "
-        f"{least_count(gaussian):.3g} rows out, Laplace noise {laplace.sd:.3g} and "
-        f"{least_count(laplace):.3g}"
-    )
-    better = laplace.sd < gaussian.sd and least_count(laplace) < least_count(gaussian)
-    return ("laplace" if better else "gaussian"), says
+    return asked, "as asked"
 
 
 def least_count(noise: Noise) -> float:
