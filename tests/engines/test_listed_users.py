@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from headcount.contributions.listed_users import ListedUsers
+from headcount.contributions.store import Store
 
 GROUPS = ["straße 03", "straße 01", None, "nobody's", "straße 17"]
 
@@ -24,7 +25,8 @@ def events() -> pa.Table:
 def test_differences_and_users_agree(loader: Any, duckdb_loader: Any) -> None:
     answers = []
     for where in (loader, duckdb_loader):
-        listed = ListedUsers(where.open(events(), "listed", user="user"), "item", GROUPS)
+        table = where.open(events(), "listed", user="user")
+        listed = ListedUsers(table, "item", GROUPS, Store(table.engine))
         named = zip(
             listed.every_name()["item"].to_pylist(), listed.differences.ask().tolist(), strict=True
         )

@@ -26,16 +26,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from headcount.contributions.store import Store
     from headcount.tables import GroupBy, UserTable
 
 
 class ListedUsers:
-    """Two questions about listed groups, answered by one reading of each; and their names."""
+    """Two questions about listed groups, answered together; and the groups' names.
+
+    Who is in which group is read once: a user whose rows are deleted between two readings would be
+    in the groups and not among the users, and move a difference by two.
+    """
 
     def __init__(
-        self, table: UserTable, by: GroupBy | Sequence[GroupBy], groups: Iterable[Any]
+        self,
+        table: UserTable,
+        by: GroupBy | Sequence[GroupBy],
+        groups: Iterable[Any],
+        store: Store,
     ) -> None:
-        self._grouped = group_rows(table, by, groups)
+        self._grouped, self._store = group_rows(table, by, groups), store
         each_entry = Sensitivity.of_entries(self._grouped.n_listed)
         self.differences: Query[NDArray[np.int64]]
         """By listed group, in order: twice its users, less all users of any."""
@@ -45,14 +54,17 @@ class ListedUsers:
 
     def _asked(self) -> list[NDArray[np.int64]]:
         true_counts = self._totals.query.ask()
-        engine, pairs = self._grouped.table.engine, self._grouped.pairs()
-        query = pairs.agg(hc_users=cast_always(pairs[USER].nunique(), "int64"))
-        true_users = read.one_row(engine, query)
+        users = cast_always(self._pairs[USER].nunique(), "int64")
+        true_users = read.one_row(self._grouped.table.engine, self._pairs.agg(hc_users=users))
         return [2 * true_counts - true_users[0], true_users]
 
     @cached_property
+    def _pairs(self) -> Any:
+        return self._store.keep(self._grouped.pairs())
+
+    @cached_property
     def _totals(self) -> GroupTotals:
-        true_tally = Tally(each_pair(self._grouped, self._grouped.pairs()))
+        true_tally = Tally(each_pair(self._grouped, self._pairs))
         engine, query = self._grouped.table.engine, true_tally.query(ordered=True)
         return GroupTotals(
             true_tally.sensitivity, partial(read.table, engine, query, true_tally.schema)

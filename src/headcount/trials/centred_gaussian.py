@@ -20,6 +20,7 @@ from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import rho
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.listed_users import ListedUsers
+from headcount.contributions.store import Store
 from headcount.mechanisms.centred_gaussian import CentredGaussian
 from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.gaussian import Gaussian
@@ -47,7 +48,8 @@ def asked_of(n_groups_of_victim: int | None) -> Asked:
     if n_groups_of_victim is not None:
         rows += [(999, group) for group in range(n_groups_of_victim)] + [(999, N_GROUPS)]
     table = pa.table({"u": [u for u, _ in rows], "g": [g for _, g in rows]})
-    listed = ListedUsers(open_table(table, user="u"), "g", list(range(N_GROUPS)))
+    opened = open_table(table, user="u")
+    listed = ListedUsers(opened, "g", list(range(N_GROUPS)), Store(opened.engine))
     return listed.differences, listed.users
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import ibis
 import pyarrow as pa
 import pytest
 
+from headcount.contributions import read
 from headcount.contributions.listed_users import ListedUsers
+from headcount.contributions.store import Store
 from headcount.tables import open_table
 
 GROUPS = ["b", "a", "nobody's", None]
@@ -14,7 +19,8 @@ ROWS = [(1, "a"), (1, "a"), (1, "b"), (2, "b"), (3, None), (4, "other"), (None, 
 
 def asked(rows: list[tuple[int | None, str | None]]) -> tuple[list[int], int]:
     table = pa.table({"u": [u for u, _ in rows], "g": [g for _, g in rows]})
-    listed = ListedUsers(open_table(table, user="u"), "g", GROUPS)
+    opened = open_table(table, user="u")
+    listed = ListedUsers(opened, "g", GROUPS, Store(opened.engine))
     names = listed.every_name()["g"].to_pylist()
     differences = dict(zip(names, listed.differences.ask().tolist(), strict=True))
     assert len(differences) == len(GROUPS)
@@ -40,3 +46,27 @@ def test_one_user_moves_all_by_one(mine: list[str | None]) -> None:
 
 def test_a_user_of_other_groups_moves_nothing() -> None:
     assert asked([*ROWS, (9, "other")]) == asked(ROWS)
+
+
+def test_rows_that_are_deleted_meanwhile_move_no_difference_by_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def differences(*, deletes: bool) -> list[int]:
+        connection = ibis.duckdb.connect()
+        connection.raw_sql("create table t as select range u, 'a' g from range(3)")
+        opened = open_table(connection.table("t"), user="u")
+        listed = ListedUsers(opened, "g", ["a", "b"], Store(opened.engine))
+
+        def read_then_delete(*asked: Any) -> pa.Table:
+            read_before = whole_table(*asked)
+            if deletes:
+                connection.raw_sql("delete from t where u = 2")
+            return read_before
+
+        whole_table = read.table
+        monkeypatch.setattr(read, "table", read_then_delete)
+        answer = listed.differences.ask().tolist()
+        monkeypatch.undo()
+        return [int(each) for each in answer]
+
+    assert differences(deletes=True) == differences(deletes=False) == [3, -3]

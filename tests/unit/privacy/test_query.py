@@ -224,7 +224,7 @@ def questions(table: UserTable, store: Store) -> dict[str, list[Query[Any]]]:
     pairs = Pairs(table, "item", store, key=KEY, max_value=3)
     kept = store.keep(rows_of_pairs(group_rows(table, "item")))
     losses = CandidateBounds((1, 2), (1, 2))
-    listed = ListedUsers(table, "item", ["a", "b"])
+    listed = ListedUsers(table, "item", ["a", "b"], store)
     return {
         "events": [
             users_of(table),

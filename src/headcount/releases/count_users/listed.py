@@ -94,7 +94,7 @@ class _Listed:
         )
 
     def read_and_draw(self, session: Session) -> Answer:
-        listed = ListedUsers(self.dataset.table, self.by, self.groups)
+        listed = ListedUsers(self.dataset.table, self.by, self.groups, session.store)
         twice, users = self.mechanism.draw(listed.differences, listed.users, session.chance)
         sd, bound = self.mechanism.sd, self.mechanism.error_bound(CONFIDENCE)
         rows = with_error_bars(listed.every_name(), twice, 2, 2 * sd, 2 * bound)
