@@ -153,3 +153,16 @@ def test_bars_of_a_bound_are_called_noise_only_wherever_they_go(tmp_path: Path) 
     assert "noise only" in (tmp_path / "pages.svg").read_text("utf-8")
     again = Release.from_bytes(release.to_bytes())
     assert again.facts.bars == "noise only"
+
+
+def test_bars_of_a_short_list_leave_nothing_out(tmp_path: Path) -> None:
+    source = tmp_path / "few.csv"
+    source.write_text("u,page\n" + "\n".join(f"{n},{'ab'[n % 2]}" for n in range(50)))
+    budget = hc.Budget(epsilon=1, delta="1e-6")
+    opened = hc.open(source, user="u", account="one", budget=budget, ledger=tmp_path / "ledger.db")
+    for asked in ({"groups": ["a", "b"], "bound": 20}, {"groups": ["a"]}):
+        plan = opened.count_users("page", spend="1/4", **asked)
+        assert "nothing is left out" in str(plan)
+        assert plan.release().facts.bars == ""
+    shortened = opened.count_users("page", spend="1/4", groups=["a", "b"], bound=1)
+    assert shortened.release().facts.bars == "noise only"

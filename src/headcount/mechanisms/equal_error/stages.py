@@ -204,7 +204,7 @@ class Run:
 
     def equal(self, shares: Shares, crowd: Crowd) -> Counted:
         """Discover, rank, choose how many rows the budget carries, measure those, correct."""
-        why = "users are in many groups: every row gets the same relative error"
+        why = "users are in many groups: as many rows are measured as the budget carries"
         self.progress(FINDING)
         first = 1 - tuning.AGAIN_DELTA
         found, known = self.found(self.pairs, shares.discover, first, shares, crowd)

@@ -14,7 +14,7 @@ from headcount.contributions.pairs import Pairs
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.equal_error.stages import STAGES, Counted
-from headcount.mechanisms.equal_error.tuning import PEEL_RATIO, SINGLE_LOSS
+from headcount.mechanisms.equal_error.tuning import AGAIN_DELTA, PEEL_RATIO, SINGLE_LOSS
 from headcount.releases.facts import affordable_plan
 from headcount.releases.released_profile import released_profile
 from headcount.releases.request import spell_groups
@@ -36,7 +36,7 @@ COLLECTING = "collecting who is in which group"
 METHODS = {
     "single": "noise and threshold on the groups that are found, users weighted to norm 1",
     "peel": "select the largest group, measure it, repeat, until the budget is spent",
-    "equal": "equal relative error: discover groups, choose how many, measure them twice",
+    "equal": "equal relative error, nearly: discover groups, choose how many, measure them twice",
 }
 AUTO = "one of three, chosen from a private profile of groups per user"
 BOUNDS = "none to choose: a user's weight in the groups is shortened where it would cost too much"
@@ -162,7 +162,7 @@ class _EqualCount:
     def _branches(self) -> tuple[tuple[str, str], ...]:
         shares, within = self.mechanism.shares, self.mechanism.within
         single = self.mechanism.threshold(shares.after_profile)
-        discover = self.mechanism.threshold(shares.discover)
+        discover = self.mechanism.threshold(shares.discover, 1 - AGAIN_DELTA)
         least_single = max(1.65 * single.sd / within, float(single.threshold)) / single.bounds.scale
         least_weight = discover.threshold / discover.bounds.scale
         return (

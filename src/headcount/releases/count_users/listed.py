@@ -25,7 +25,7 @@ MOST_GROUPS = 63
 """From here on a bound of 20 groups needs less noise, and leaves something out for it."""
 METHOD = "noise on every known group, around half of the users of any"
 BOUNDS = "none: a user counts fully in every listed group"
-BAR = "low to high covers the noise, and nothing is left out"
+WHOLE_BAR = "low to high covers the noise, and nothing is left out"
 
 
 def plan_listed(
@@ -88,7 +88,7 @@ class _Listed:
             ("groups", groups),
             ("bound", BOUNDS),
             ("noise", self.noise),
-            ("error bar", BAR),
+            ("error bar", WHOLE_BAR),
             ("together", self.shared),
             ("rules", " ".join(self.rules)),
         )
@@ -103,7 +103,7 @@ class _Listed:
             method=METHOD,
             bounds=BOUNDS,
             noise=self.noise,
-            notes=(f"{BAR}.", f"{self.shared}.", *self.rules),
+            notes=(f"{WHOLE_BAR}.", f"{self.shared}.", *self.rules),
             stated={
                 "users of any listed group": float(users),
                 "sd of these": self.mechanism.users.sd,

@@ -19,7 +19,7 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users.adaptive import AIM, plan_equal
-from headcount.releases.count_users.listed import MOST_GROUPS, plan_listed
+from headcount.releases.count_users.listed import MOST_GROUPS, WHOLE_BAR, plan_listed
 from headcount.releases.count_users.peel import plan_peel
 from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
 from headcount.releases.request import spell_groups
@@ -161,6 +161,11 @@ class _Count:
         return self.mechanism.sensitivity.neighbours
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether a user may be in more groups than they count fully in: of a short list, none."""
+        return self.groups is None or self.bounds.max_groups > self.bounds.full_groups
+
+    @property
     def sd(self) -> float:
         return self.mechanism.sd / self.bounds.scale
 
@@ -184,7 +189,7 @@ class _Count:
             ("groups", groups),
             ("bound", str(self.bounds)),
             ("noise", self.noise),
-            ("error bar", BAR),
+            ("error bar", BAR if self.leaves_out else WHOLE_BAR),
             ("rules", " ".join(self.grouped.rules)),
         )
 
@@ -211,6 +216,6 @@ class _Count:
             method=self.method,
             bounds=str(self.bounds),
             noise=self.noise,
-            notes=(BAR, *self.grouped.rules),
-            bars=NOISE_ONLY,
+            notes=(BAR if self.leaves_out else WHOLE_BAR, *self.grouped.rules),
+            bars=NOISE_ONLY if self.leaves_out else "",
         )
