@@ -1,7 +1,7 @@
 """How many users a private quantile is off by, beside OpenDP's at the same rho.
 
-Ours is what ``quantiles`` draws once the ledger has been charged: half the budget, or all of it,
-goes on counts that also give error bars. OpenDP chooses each quantile by the exponential mechanism
+Ours is what ``quantiles`` draws once the ledger has been charged: a tenth of the budget, or all of
+it, goes on counts that give error bars. OpenDP chooses each quantile by the exponential mechanism
 among the same public cells, with all of its budget, and gives none; ``choice_alone`` is our own
 choice under those terms. ``sampled`` is the search by halves through fresh secret samples, with
 a delta of 1e-6 besides; its coins are drawn here and not in the engine. The rank error of a value

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 FEW = 9
 """Up to so many quantiles, choosing each one beats reading them off the hierarchy."""
 
+COUNTED = Fraction(1, 10)
+"""Of the budget, what counts for the intervals get where each quantile is chosen. The choices pay
+for it with 6 % more error, computed on five datasets; with a half that was 46 %, of which counts
+gave a third back. The intervals hold 2.2 times as many users as with a half."""
+
 HIERARCHY = "noise on counts of cells at many levels"
 EXPONENTIAL = "noisy counts of cells at many levels, then a private choice of each quantile"
 
@@ -42,14 +47,14 @@ class NoisyQuantiles:
     def calibrate(
         cls, at: tuple[Fraction, ...], n_cells: int, limit: Zcdp, method: str
     ) -> NoisyQuantiles:
-        """Split the limit: all of it on the counts, or half of it on the choices."""
+        """Split the limit: all of it on the counts, or most of it on the choices."""
         if method == "auto":
             method = "exponential" if len(at) <= FEW else "hierarchy"
         chosen: tuple[ExponentialQuantile, ...] = ()
         counted = Zcdp(limit.rho)
         if method == "exponential":
-            counted = Zcdp(limit.rho / 2)
-            share = Zcdp(limit.rho / (2 * len(at)))
+            counted = Zcdp(limit.rho * COUNTED)
+            share = Zcdp(limit.rho * (1 - COUNTED) / len(at))
             chosen = tuple(ExponentialQuantile.calibrate(one, share) for one in at)
         shares = [float(one) for one in at]
         shape = best_shape(n_cells, lambda shape: shape.rank_loss(shares))
