@@ -109,8 +109,11 @@ def test_a_bound_that_is_undone(tmp_path: Path) -> None:
     call: Any = {"by": "page", "groups": ["a", "b", "c"], "bound": 3, "spend": hc.Budget(epsilon=1)}
     plan = data.count_events(debias=True, **call)
     assert "as if every user's rows" in str(plan)
-    got = plan.release().to_arrow().column("count").to_pylist()
+    release = plan.release()
+    got = release.to_arrow().column("count").to_pylist()
     assert got == pytest.approx(rows.sum(axis=0), rel=0.05)
+    assert release.facts.bars == "noise only"
+    assert data.count_events(**call).release().facts.bars == "noise only"
 
 
 def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_bars_hold_by_default(tmp_path: Path) -> None:
         assert len(rows) >= 20
         assert release.facts.bars != "noise only"
         shares.append(covered(rows))
-    assert np.mean(shares) > 0.9
+    assert np.mean(shares) > 0.85
 
 
 @pytest.mark.parametrize("method", ["gaussian", "laplace"])

@@ -22,6 +22,8 @@ from headcount.screens import quoted
 
 ROWS = (".parquet", ".csv")
 PICTURES = (".svg", ".png", ".html")
+BESIDE = "-metadata.json"
+"""After the name of a CSV file: where the facts of it are, as CSV on the Web has it."""
 SPARE_BYTES = 1 << 16
 REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -77,7 +79,22 @@ def check_output(
             f"The result has up to {n_bytes:,} bytes, and the disk of {quoted(path)} has {free:,} "
             f"left. Choose another place. {NOTHING}"
         )
+    if endings == ROWS and where.suffix.lower() == ".csv":
+        check_beside(check_output(f"{where}{BESIDE}", (), name=name, avoid=avoid), name)
     return where
+
+
+def check_beside(beside: Path, name: str = "path") -> None:
+    """Where the facts of a CSV file go: those of an earlier release may be written over."""
+    if not beside.exists():
+        return
+    with suppress(OSError, ValueError), beside.open("rb") as file:
+        if file.read(64).split()[1:3] == [b'"error', b'bars":']:
+            return
+    raise UsageError(
+        f"{name}: {quoted(beside)} is where the facts of a CSV file go, and there is a file that "
+        f"headcount did not write. Move it, or choose another name. {NOTHING}"
+    )
 
 
 def _check_place(real: Path, name: str, path: Any) -> None:

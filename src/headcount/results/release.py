@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from headcount.errors import LedgerError, MissingExtraError, OutputError
 from headcount.results.cells import without_formulas
 from headcount.results.facts import Facts
-from headcount.results.output import PICTURES, ROWS, check_output, write_whole
+from headcount.results.output import (
+    BESIDE,
+    PICTURES,
+    ROWS,
+    check_beside,
+    check_output,
+    write_whole,
+)
 from headcount.screens import visible
 
 if TYPE_CHECKING:
@@ -23,8 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA_KEY = b"headcount"
-BESIDE = "-metadata.json"
-"""After the name of a CSV file: where the facts of it are, as CSV on the Web has it."""
 
 
 class Release:
@@ -109,8 +114,12 @@ class Release:
         rows = without_formulas(self._table)
         facts = json.dumps({"error bars": self.facts.of_bars, **asdict(self.facts)}, indent=2)
         beside = Path(f"{check_output(path, ())}{BESIDE}")
+        check_beside(beside)
+        # Old facts are never beside new rows, nor new ones beside old.
+        beside.unlink(missing_ok=True)
+        written = self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
         self._written(beside, (), lambda draft: _write_text(draft, f"{facts}\n"))
-        return self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
+        return written
 
     def write(self, path: str | Path) -> Path:
         """Write by the file's ending: .parquet or .csv."""

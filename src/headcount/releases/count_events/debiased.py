@@ -21,7 +21,7 @@ from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import draw_known, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session
-from headcount.results.facts import CONFIDENCE
+from headcount.results.facts import CONFIDENCE, NOISE_ONLY
 
 if TYPE_CHECKING:
     from headcount.contributions.groups import Grouped
@@ -158,4 +158,5 @@ class _Debiased:
             bounds=self.bounds,
             noise=self.noise_words,
             notes=(ALIKE + ".", *self.true_tally.contributions.rules),
+            bars=NOISE_ONLY,
         )

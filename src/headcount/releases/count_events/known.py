@@ -23,7 +23,7 @@ from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import draw_known, largest_rows, none_of, with_error_bars
 from headcount.releases.session import Answer, Session
-from headcount.results.facts import BAR_SDS, CONFIDENCE
+from headcount.results.facts import BAR_SDS, CONFIDENCE, NOISE_ONLY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +55,10 @@ WHY = {
 }
 METHOD = "noise on every known group, users clipped to a bound"
 BAR = "low to high covers the noise and what the bound leaves out, as measured privately"
+GIVEN_BAR = (
+    f"low to high covers the {NOISE_ONLY}, and what the given bound leaves out as far as that was "
+    "measured"
+)
 SPREAD = (
     "What the bound leaves out is measured as one total and given back to rows by size. From a "
     "user far beyond the bound only a part is measured."
@@ -179,6 +183,10 @@ class _KnownCount:
         choice = () if self.choice is None else (self.choice.event,)
         return Composed((*choice, self.loss.event, self.noise.event))
 
+    @property
+    def bar(self) -> str:
+        return GIVEN_BAR if self.choice is None else BAR
+
     def details(self) -> tuple[tuple[str, str], ...]:
         kept = "all released" if self.top is None else f"the {self.top:,} largest released"
         if self.choice is None:
@@ -197,7 +205,7 @@ class _KnownCount:
                 f"{WHY[self.method]}; {CONFIDENCE:.0%} of counts move by less than "
                 f"{per_event:.3g} times the bound",
             ),
-            ("error bar", f"{BAR}, with {float(LOSS):.0%} of the budget"),
+            ("error bar", f"{self.bar}, with {float(LOSS):.0%} of the budget"),
             ("rules", " ".join(self.grouped.rules)),
         )
 
@@ -230,7 +238,7 @@ class _KnownCount:
             says = TOO_MUCH_LOST.format(share=min(1.0, max(0.0, noisy_lost) / whole))
             return self.answer(none_of(self.grouped), length, (says,))
         rows = self.rows(length, groups, noisy_totals, noisy_lost, lost_sd)
-        return self.answer(rows, length, (BAR + ".", SPREAD))
+        return self.answer(rows, length, (self.bar + ".", SPREAD))
 
     def rows(
         self,
@@ -265,4 +273,5 @@ class _KnownCount:
             bounds=bounds,
             noise=noise,
             notes=(*notes, *self.grouped.rules),
+            bars=NOISE_ONLY if self.choice is None else "",
         )
