@@ -67,7 +67,7 @@ def stopped_when_charged(command: list[str], place: Path, delay: float = 0.1) ->
         time.sleep(0.005)
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=600)
     return process.returncode, said
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from headcount.tables import open_table
 
 engine = open_table(sys.argv[1], user="who").engine
-engine._compiled = lambda _: "select 1::bigint as who, pg_sleep(60)::text as slept"
+engine._compiled = lambda _: "select 1::bigint as who, pg_sleep(600)::text as slept"
 schema = pa.schema([("who", pa.int64()), ("slept", pa.string())])
 try:
     with engine.session():
@@ -47,13 +47,11 @@ def test_of_postgres(way: str, postgres_address: str) -> None:
             row = connection.execute(RUNNING).fetchone()
             return int(row[0]) if row else 0
 
-        until = time.monotonic() + 60
-        while not n_running() and time.monotonic() < until and process.poll() is None:
+        # However long a busy machine takes to get there, and less long than the query takes then.
+        while not n_running() and process.poll() is None:
             time.sleep(0.05)
         time.sleep(0.3)
-        begun = time.monotonic()
         os.kill(process.pid, signal.SIGINT)
-        said, _ = process.communicate(timeout=100)
+        said, _ = process.communicate(timeout=500)
         assert said.split() == ["interrupted"], said
-        assert time.monotonic() - begun < 20
         assert n_running() == 0
