@@ -106,5 +106,6 @@ class NoisyQuantiles:
         for index, choice in enumerate(self.chosen):
             _, first, last = found[index]
             cell = choice.draw(cells, chance, noisy_cells.log_prior(float(choice.at)))
-            found[index] = (min(max(cell, first), last), first, last)
+            # The choice is the sharper of the two: where it is outside, the interval missed.
+            found[index] = (cell, min(first, cell), max(last, cell))
         return found
