@@ -28,6 +28,7 @@ SPEND = hc.Budget(rho=1_000)
 STEP = 40
 NEAR = STEP // 2
 """Tallies of two columns are a step apart, so that what is nearer than this is one's own."""
+WITH_TARGET = 3
 
 
 def events() -> pa.Table:
@@ -54,14 +55,25 @@ def planned(data: hc.Dataset, number: int) -> tuple[Plan, dict[str, int]]:
         return data.count_users(column, bound=1, method="threshold", spend=SPEND), truth(k, 1)
     if kind == 2:
         return data.count_events(column, groups=groups, bound=2, spend=SPEND), truth(k, 2)
-    if kind == 3:
+    if kind == WITH_TARGET:
         return data.count_users(column, within=0.1, method="equal", spend=SPEND), truth(k, 1)
     return data.count_users(column, bound=1, method="laplace", spend=SPEND), truth(k, 1)
 
 
 def rows_of(release: Release) -> dict[str, float]:
-    group, count, *_ = release.to_arrow().columns
-    return dict(zip(group.to_pylist(), count.to_pylist(), strict=True))
+    """All that was measured: whether a row keeps its target is chance."""
+    found: dict[str, float] = {}
+    for rows in (release.to_arrow(), release.withheld):
+        if rows is not None:
+            group, count, *_ = rows.columns
+            found |= dict(zip(group.to_pylist(), count.to_pylist(), strict=True))
+    return found
+
+
+def errors(number: int, found: dict[str, float], wanted: dict[str, int]) -> list[float]:
+    """How far rows are off; one with a target may be off by a fifth, however much is spent."""
+    slack = 0.2 if number % 5 == WITH_TARGET else 0
+    return [abs(found[group] - wanted[group]) - slack * wanted[group] for group in wanted]
 
 
 def test_every_thread_gets_the_answer_to_its_own_question(loader: Any, tmp_path: Path) -> None:
@@ -79,7 +91,7 @@ def test_every_thread_gets_the_answer_to_its_own_question(loader: Any, tmp_path:
         plan, wanted = planned(data, number)
         found = rows_of(plan.release(fresh=True))
         assert found.keys() == wanted.keys(), (number, found)
-        return plan.spend.rho, [abs(found[group] - wanted[group]) for group in wanted]
+        return plan.spend.rho, errors(number, found, wanted)
 
     with ThreadPoolExecutor(THREADS) as pool:
         answers = list(pool.map(ask, range(n_releases)))
@@ -112,7 +124,7 @@ def test_threads_on_a_connection_of_the_users_own(shape: str, tmp_path: Path) ->
     def ask(number: int) -> float:
         plan, wanted = planned(data, number)
         found = rows_of(plan.release(fresh=True))
-        return max(abs(found[group] - wanted[group]) for group in wanted)
+        return max(errors(number, found, wanted))
 
     async def all_at_once() -> list[float]:
         return await asyncio.gather(*(asyncio.to_thread(ask, number) for number in range(24)))
