@@ -28,7 +28,6 @@ def test_a_mechanism_asks_for_no_more_than_its_noise_is_made_for() -> None:
 PUBLIC = {
     "size_choice.py:SizeChoice.draw:allowed": "what may be lost, from noisy numbers",
     "size_choice.py:SizeChoice.draw:among": "candidates that were chosen before",
-    "exponential_quantile.py:ExponentialQuantile.draw:log_prior": "from a noisy histogram",
     "sorted_counts.py:SortedCounts.again:runs": "counts that were fitted to noisy ones",
 }
 """Arrays that a mechanism takes and that are public, with the reason."""

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from headcount.privacy.query import Query
     from headcount.privacy.spend import Zcdp
 
-LEAST_PRIOR = -60.0
 MAX_PARTS = 10_000
 MAX_USERS = 1 << 32
 """The most users of one cell that count; with 2**16 cells and 10,000 parts scores fit 64 bits."""
@@ -86,22 +85,10 @@ class ExponentialQuantile:
         """The most by which one user moves a score, up or down [EQ1]."""
         return max(self.at.numerator, self.at.denominator - self.at.numerator)
 
-    def draw(
-        self,
-        query: Query[NDArray[np.int64]],
-        chance: Chance,
-        log_prior: NDArray[np.float64] | None = None,
-    ) -> int:
-        """Choose a cell. [EQ1] scores move ``max_move`` both ways at most: a range of twice that.
-
-        log_prior:  what is known of each cell from what was published before, which is public [EQ3]
-        """
+    def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> int:
+        """Choose a cell. [EQ1] scores move ``max_move`` both ways at most: twice that in range."""
         rate = self.epsilon / (2 * self.max_move)
-        scores = self.scores(query.answer(self.sensitivity))
-        if log_prior is not None:
-            preferred = np.rint(np.maximum(log_prior, LEAST_PRIOR) / float(rate))
-            scores = scores + preferred.astype(np.int64)
-        return chance.select(scores, rate)
+        return chance.select(self.scores(query.answer(self.sensitivity)), rate)
 
     def scores(self, true_cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Minus the distance of ``at * n`` from a cell's ranks, in users times the denominator.

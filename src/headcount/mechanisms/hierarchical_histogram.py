@@ -119,13 +119,6 @@ class NoisyCells:
         kept = np.flatnonzero(possible)
         return cell, min(int(kept[0]), cell), max(int(kept[-1]), cell)
 
-    def log_prior(self, at: float) -> Floats:
-        """What these counts say of each cell as that of a quantile: minus half a squared z."""
-        noisy_excess, sds = self._excess(at)
-        beyond = np.maximum(noisy_excess[:-1] / sds[:-1], -noisy_excess[1:] / sds[1:])
-        logs: Floats = -0.5 * np.maximum(0.0, beyond) ** 2
-        return logs
-
     def _excess(self, at: float) -> tuple[Floats, Floats]:
         """Users before each cell less the share ``at`` of all, rising, and its deviations."""
         noisy_before = np.concatenate([[0.0], np.cumsum(self.noisy_cells)])

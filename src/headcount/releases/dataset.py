@@ -86,9 +86,9 @@ class Dataset(Opened):
         within:  the relative error to aim at, such as 0.10, for groups that are found
         bound:   for how many events one user counts, when that is public; without it, the bound
                  is chosen privately, where what it leaves out and the noise are least together
-        method:  ``"auto"`` measures as many of the groups it finds as the budget carries, and what
+        method:  where groups are found, ``"auto"`` measures as many as the budget carries, and what
                  it leaves out of each; ``"gaussian"`` and ``"laplace"`` noise take one bound for
-                 all, and where groups are found their bars cover the noise only
+                 all, and their bars cover the noise only. Of a list ``"auto"`` is ``"gaussian"``
         debias:  undo what the bound takes from users who are alike; see how-to/count-events
         spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """

@@ -97,6 +97,14 @@ def check_beside(beside: Path, name: str = "path") -> None:
     )
 
 
+def remove(path: Path) -> None:
+    """Take a file of an earlier release away, if there is one."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{quoted(path)} could not be removed: {reason(error)}.") from None
+
+
 def _check_place(real: Path, name: str, path: Any) -> None:
     if not real.parent.is_dir():
         raise UsageError(

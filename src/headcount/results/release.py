@@ -20,6 +20,7 @@ from headcount.results.output import (
     ROWS,
     check_beside,
     check_output,
+    remove,
     write_whole,
 )
 from headcount.screens import visible
@@ -116,7 +117,7 @@ class Release:
         beside = Path(f"{check_output(path, ())}{BESIDE}")
         check_beside(beside)
         # Old facts are never beside new rows, nor new ones beside old.
-        beside.unlink(missing_ok=True)
+        remove(beside)
         written = self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
         self._written(beside, (), lambda draft: _write_text(draft, f"{facts}\n"))
         return written

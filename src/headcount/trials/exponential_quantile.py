@@ -126,7 +126,7 @@ class GridFromData(ExponentialQuantile):
 
     __slots__ = ()
 
-    def draw(self, query: Query[Integers], chance: Chance, log_prior: object = None) -> int:
+    def draw(self, query: Query[Integers], chance: Chance) -> int:
         """Cut the grid."""
         true_cells = query.ask()
         last = int(np.flatnonzero(true_cells).max(initial=0))

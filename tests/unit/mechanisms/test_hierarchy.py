@@ -86,10 +86,10 @@ def test_a_hierarchy_costs_what_it_was_given() -> None:
 
 def test_an_interval_says_nothing_where_there_is_nobody() -> None:
     mechanism = HierarchicalHistogram.calibrate(Hierarchy(64, 2, 6), Zcdp("0.1"))
-    _, first, last = mechanism.draw(
-        given(mechanism.sensitivity, np.zeros(64, np.int64)), Drawn()
-    ).quantile(0.5, 0.95)
-    assert (first, last) == (0, 63)
+    empty = given(mechanism.sensitivity, np.zeros(64, np.int64))
+    drawn = [mechanism.draw(empty, Drawn()).quantile(0.5, 0.95)[1:] for _ in range(40)]
+    # By chance, noisy cells seem to hold somebody in about one draw of eighty.
+    assert sum(interval == (0, 63) for interval in drawn) >= 35
 
 
 def test_a_quantile_is_exact_without_noise() -> None:
