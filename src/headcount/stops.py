@@ -2,13 +2,15 @@
 
 Handlers, of Ctrl-C or of a time limit, raise wherever the program is: also inside a library that
 asks for a module which it could do without, and takes every error of that for an answer. DuckDB
-does so at its first table of Arrow. Or where an error is taken for that of a damaged file. A
-release would then go on, be charged and be shown to somebody who stopped it.
+does so at its first table of Arrow. Or where an error is taken for that of a damaged file. Or while
+something is thrown away, where Python itself drops every error and prints a trace of it. A release
+would then go on, be charged and be shown to somebody who stopped it.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,12 +34,17 @@ def heeding_stops() -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     heeding = {number: _heeding(one) for number, one in handlers.items() if callable(one)}
     _Stops.is_heeded, _Stops.raised = True, None
+    shown = sys.unraisablehook
+    hook = _silent_of_stops(shown)
+    sys.unraisablehook = hook
     try:
         for number, heed in heeding.items():
             signal.signal(number, heed)
         yield
     finally:
         _Stops.is_heeded = False
+        if sys.unraisablehook is hook:
+            sys.unraisablehook = shown
         for number, heed in heeding.items():
             # Another handler may have been set in the block, and is then left where it is.
             if signal.getsignal(number) is heed:
@@ -53,6 +60,14 @@ def _heeding(handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
             raise
 
     return heed
+
+
+def _silent_of_stops(shown: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def hook(dropped: Any) -> None:
+        if dropped.exc_value is None or dropped.exc_value is not _Stops.raised:
+            shown(dropped)
+
+    return hook
 
 
 def raise_if_stopped() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -117,10 +118,11 @@ def test_one_user_moves_the_tally_by_at_most_the_sensitivity(kind: str, table: U
             for gone in (victim, "v" if victim == "u" else "u")
         )
         limit = query.tally.sensitivity
+        exchanged = replace(query.tally, neighbours=Neighbours.REPLACE).sensitivity
         # Without one of two users, and without the other: the one is exchanged for the other.
         for true_left, true_right, most in (
             (true_with, true_without, limit),
-            (true_other, true_without, limit.under(Neighbours.REPLACE)),
+            (true_other, true_without, exchanged),
         ):
             moves = [
                 abs(true_left.get(group, 0) - true_right.get(group, 0))

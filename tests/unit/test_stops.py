@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -118,3 +119,22 @@ def test_a_time_limit_is_a_stop_too() -> None:
         assert signal.getsignal(signal.SIGALRM) is over
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+class ThrownAway:
+    """Python drops what is raised while something is thrown away, and prints a trace of it."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_what_python_drops_is_raised_and_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", shown.append)
+    with heeding_stops():
+        ThrownAway()
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_stopped()
+    assert not shown
+    ThrownAway()
+    assert len(shown) == 1, "outside a block all is as it was"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from headcount.accounting.laplace import laplace_cost
 from headcount.errors import LedgerError
 from headcount.privacy.event import (
     Composed,
@@ -28,11 +29,6 @@ PAIR = 4
 """What a group of two users costs, in rho, over what one does."""
 
 
-def pure_cost(epsilon: Fraction) -> Zcdp:
-    """Any mechanism of pure ``epsilon`` costs half its square."""
-    return Zcdp(epsilon**2 / 2)
-
-
 def bounded_range_cost(epsilon: Fraction) -> Zcdp:
     """A mechanism of bounded range ``epsilon`` costs an eighth of its square."""
     return Zcdp(epsilon**2 / 8)
@@ -44,13 +40,13 @@ def cost(event: Event) -> Zcdp:
         case GaussianNoise(l2_squared=distance, sigma_squared=variance):
             return Zcdp(distance / (2 * variance))
         case LaplaceNoise(l1=distance, scale=scale):
-            return pure_cost(distance / scale)
+            return Zcdp(laplace_cost(distance, scale))
         case Selection(epsilon=epsilon):
             return bounded_range_cost(epsilon)
         case GaussianThreshold(l2_squared=distance, sigma_squared=variance, delta=delta):
             return Zcdp(distance / (2 * variance), delta)
         case LaplaceThreshold(l1=distance, scale=scale, delta=delta):
-            return Zcdp(pure_cost(distance / scale).rho, delta)
+            return Zcdp(laplace_cost(distance, scale), delta)
         case Filtered(rho=rho, delta=delta):
             return Zcdp(rho, delta)
         case SampleThreshold(rho=rho, delta=delta):
@@ -86,8 +82,3 @@ def cost_in_account(spend: Zcdp, stated: Neighbours, account: Neighbours) -> Zcd
             "Nothing was charged. Use known groups, or an add-remove account."
         )
     return Zcdp(PAIR * spend.rho)
-
-
-def limit_in(limit: Zcdp, stated: Neighbours, account: Neighbours) -> Zcdp:
-    """What a release may cost in its own relation to take at most ``limit`` from the account."""
-    return limit if stated is account else Zcdp(limit.rho / PAIR)

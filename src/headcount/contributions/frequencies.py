@@ -14,6 +14,7 @@ from headcount.contributions.bounded import BoundedContributions
 from headcount.contributions.encoding import encoded_column
 from headcount.contributions.groups import TOTAL
 from headcount.contributions.tally import Tally
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always
@@ -43,7 +44,9 @@ class TrueFrequencies:
 
 
 def true_frequencies(
-    contributions: BoundedContributions, buckets: int | None = None
+    contributions: BoundedContributions,
+    buckets: int | None = None,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> TrueFrequencies:
     """How many groups have which count, before noise.
 
@@ -58,12 +61,12 @@ def true_frequencies(
         true_counts, true_groups = runs()
         return np.array([true_groups[true_counts > 0].sum()], np.int64)
 
-    sensitivity = contributions.sensitivity
+    sensitivity = contributions.sensitivity.under(neighbours)
+    # Whoever comes may have groups of their own, and so may whoever goes: the numbers are apart.
+    number = Sensitivity.of_sum(contributions.sensitivity.l0, neighbours)
     if buckets is not None:
         sensitivity = sensitivity.merged()
-    return TrueFrequencies(
-        Query(sensitivity, runs), Query(Sensitivity.of_sum(sensitivity.l0), n_groups)
-    )
+    return TrueFrequencies(Query(sensitivity, runs), Query(number, n_groups))
 
 
 def _runs(contributions: BoundedContributions, buckets: int | None) -> Runs:

@@ -19,6 +19,7 @@ from headcount.contributions.sample import COIN, Coins
 from headcount.contributions.secret import beside_key
 from headcount.contributions.values import CELL, COUNT, placed, users_per_cell
 from headcount.privacy.cells import Blocks, Edges, Grid
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables import UserTable
@@ -42,9 +43,11 @@ class Values:
     cells: Grid | Edges
     key: bytes
 
-    def users_per_cell(self) -> Query[NDArray[np.int64]]:
+    def users_per_cell(
+        self, neighbours: Neighbours = Neighbours.ADD_REMOVE
+    ) -> Query[NDArray[np.int64]]:
         """How many users are in each cell, before noise."""
-        return users_per_cell(self.table, self.of, self.per_user, self.cells, self.key)
+        return users_per_cell(self.table, self.of, self.per_user, self.cells, self.key, neighbours)
 
     def sampled(self, number: int, blocks: Blocks, coins: Coins) -> Query[NDArray[np.int64]]:
         """Sampled users of each block, 0 where they do not reach the threshold.

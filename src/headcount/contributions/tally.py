@@ -13,7 +13,7 @@ from headcount.contributions.groups import INDEX, TOTAL
 from headcount.contributions.listed import arrow_type
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.sensitivity import NO_BOUND, Sensitivity
 from headcount.tables.engine import cast_always
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Tally:
     @property
     def sensitivity(self) -> Sensitivity:
         """How far one user can move the totals."""
-        return self.contributions.sensitivity.under(self.neighbours)
+        return self.contributions.sensitivity.under(self.neighbours, self.n_listed or NO_BOUND)
 
     @property
     def bounds(self) -> Bounds | None:

@@ -17,6 +17,7 @@ from headcount.contributions.groups import USER
 from headcount.contributions.secret import beside_key
 from headcount.errors import SchemaError, UsageError
 from headcount.privacy.cells import Edges, Grid
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables import UserTable
@@ -84,11 +85,16 @@ def value_rules(
 
 
 def users_per_cell(
-    table: UserTable, of: str | None, per_user: str, cells: Grid | Edges, key: bytes
+    table: UserTable,
+    of: str | None,
+    per_user: str,
+    cells: Grid | Edges,
+    key: bytes,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Query[NDArray[np.int64]]:
     """How many users are in each cell, before noise; one row per non-empty cell is read, once."""
     users = placed(table, of, per_user, cells, key)
-    return Query(Sensitivity.of_cell(), cache(partial(_counted, table, users, cells)))
+    return Query(Sensitivity.of_cell(neighbours), cache(partial(_counted, table, users, cells)))
 
 
 def _counted(table: UserTable, users: Any, cells: Grid | Edges) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ input      how many users are in each public cell of one width; a user is in at 
 output     the number of one cell
 noise      exact selection: a cell's score falls with its distance, in users, from the quantile
 guarantee  bounded range ``epsilon``: ``epsilon**2 / 8``-zCDP, delta 0
-neighbours add or remove one user, who moves one cell, and the number of users, by one
+neighbours add or remove one user, who moves one cell, and the number of users, by one; or
+           replace one, who leaves one cell for another
 ========== ==================================================================================
 
 **Reference** McSherry and Talwar 2007; Smith 2011 for quantiles; Dong, Durfee and Rogers 2020 for
@@ -33,6 +34,7 @@ from headcount.accounting.calibrate import selection_epsilon
 from headcount.errors import UsageError
 from headcount.privacy.event import Selection
 from headcount.privacy.exact import Number, exact
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -64,11 +66,14 @@ class ExponentialQuantile:
 
     at: Fraction
     epsilon: Fraction
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     @classmethod
-    def calibrate(cls, at: Fraction, spend: Zcdp) -> ExponentialQuantile:
+    def calibrate(
+        cls, at: Fraction, spend: Zcdp, neighbours: Neighbours = Neighbours.ADD_REMOVE
+    ) -> ExponentialQuantile:
         """The largest epsilon, nearly, whose cost is at most ``spend``. [EQ2] rounded down."""
-        return cls(at, selection_epsilon(spend.rho))
+        return cls(at, selection_epsilon(spend.rho), neighbours)
 
     @property
     def event(self) -> Selection:
@@ -78,11 +83,13 @@ class ExponentialQuantile:
     @property
     def sensitivity(self) -> Sensitivity:
         """One user is in one cell."""
-        return Sensitivity.of_cell()
+        return Sensitivity.of_cell(self.neighbours)
 
     @property
     def max_move(self) -> int:
-        """The most by which one user moves a score, up or down [EQ1]."""
+        """The most by which one change of a user moves a score, up or down [EQ1]."""
+        if self.neighbours is Neighbours.REPLACE:
+            return self.at.denominator
         return max(self.at.numerator, self.at.denominator - self.at.numerator)
 
     def draw(self, query: Query[NDArray[np.int64]], chance: Chance) -> int:

@@ -6,8 +6,8 @@
 input      how many users are in each of ``n_cells`` public cells; a user is in at most one
 output     noisy counts of all blocks of all levels, and from them one estimate of each cell
 noise      independent discrete Gaussian on every block, empty and padded ones too
-guarantee  ``n_levels / (2 * sigma_squared)``-zCDP, delta 0
-neighbours add or remove one user, who moves one cell by one
+guarantee  ``n_levels / (2 * sigma_squared)``-zCDP, delta 0; twice that for a replaced user
+neighbours add or remove one user, who moves one cell by one; or replace one, who moves two
 ========== ==================================================================================
 
 **Reference** Hay, Rastogi, Miklau and Suciu 2010, with Gaussian in place of Laplace noise, so that
@@ -29,6 +29,7 @@ from headcount.accounting.tail import upper_point
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.hierarchy import Floats, Hierarchy, Integers, rising
 from headcount.privacy.event import GaussianNoise
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
     from headcount.privacy.spend import Zcdp
 
 
-def sensitivity_of(n_levels: int) -> Sensitivity:
+def sensitivity_of(n_levels: int, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
     """[HH1] one user is in one block of each level and moves its count by one."""
     levels = Fraction(n_levels)
-    return Sensitivity(l0=n_levels, l1=levels, l2_squared=levels, linf=Fraction(1))
+    one_user = Sensitivity(l0=n_levels, l1=levels, l2_squared=levels, linf=Fraction(1))
+    return one_user.under(neighbours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,16 @@ class HierarchicalHistogram:
     noise: Gaussian
 
     @classmethod
-    def calibrate(cls, shape: Hierarchy, spend: Zcdp) -> HierarchicalHistogram:
+    def calibrate(
+        cls, shape: Hierarchy, spend: Zcdp, neighbours: Neighbours = Neighbours.ADD_REMOVE
+    ) -> HierarchicalHistogram:
         """The least noise whose cost is at most ``spend``."""
-        return cls(shape, Gaussian.calibrate(sensitivity_of(shape.n_levels), spend))
+        return cls(shape, Gaussian.calibrate(sensitivity_of(shape.n_levels, neighbours), spend))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation that the noise was made for."""
+        return self.noise.sensitivity.neighbours
 
     @property
     def event(self) -> GaussianNoise:
@@ -65,7 +74,7 @@ class HierarchicalHistogram:
     @property
     def sensitivity(self) -> Sensitivity:
         """One user is in one cell; of the blocks above it the noise takes care [HH1]."""
-        return Sensitivity.of_cell()
+        return Sensitivity.of_cell(self.neighbours)
 
     def draw(self, query: Query[Integers], chance: Chance) -> NoisyCells:
         """Count every block, add noise to each [HH2], and reconcile them."""

@@ -6,7 +6,7 @@
 input      a vector of integers, one per public group; a missing group counts 0
 output     the same vector plus independent discrete Laplace noise
 noise      ``P(z) ∝ exp(-|z| / scale)`` on the integers, drawn exactly
-guarantee  pure ``l1 / scale``-differential privacy: half its square in zCDP, delta 0
+guarantee  pure ``l1 / scale``-differential privacy; its rho is in ``accounting/laplace.md``
 neighbours those of the ``Sensitivity`` it is built from
 ========== ==================================================================================
 
@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from headcount.accounting.calibrate import laplace_epsilon, laplace_scale
+from headcount.accounting.calibrate import laplace_scale
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceNoise
 from headcount.privacy.sensitivity import Sensitivity
-from headcount.privacy.spend import Pure, Zcdp
+from headcount.privacy.spend import Zcdp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,12 +52,11 @@ class Laplace:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> Laplace:
-        """The least noise whose cost is at most ``spend``. [LA3] epsilon is rounded down."""
-        epsilon = Pure(laplace_epsilon(spend.rho))
-        return cls(sensitivity, laplace_scale(sensitivity, epsilon))
+        """The least noise whose cost is at most ``spend``. [LA3] the scale is rounded up."""
+        return cls(sensitivity, laplace_scale(sensitivity.l1, spend.rho))
 
     def times(self, factor: int) -> Laplace:
-        """For contributions ``factor`` times as long, at the same cost [LA2]."""
+        """For contributions ``factor`` times as long, at no greater cost [LA2]."""
         return Laplace(self.sensitivity.times(factor), self.scale * factor)
 
     @property

@@ -6,7 +6,7 @@
 input      how many groups (or hash buckets) of a public domain have each count, as runs
 output     how many have each noisy count
 noise      discrete Laplace of the given scale, one draw per bucket, empty ones included
-guarantee  pure ``l1 / scale``, which costs half its square of rho; delta 0
+guarantee  pure ``l1 / scale``, of which ``accounting/laplace.md`` says the rho; delta 0
 neighbours those of the ``Sensitivity`` it is built from
 ========== ==================================================================================
 
@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headcount.accounting.calibrate import laplace_epsilon, laplace_scale
+from headcount.accounting.calibrate import laplace_scale
 from headcount.errors import UsageError
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.postprocess.runs import Runs, chunks, runs_of, together
 from headcount.privacy.event import LaplaceNoise
 from headcount.privacy.sensitivity import Sensitivity
-from headcount.privacy.spend import Pure, Zcdp
+from headcount.privacy.spend import Zcdp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,9 +53,8 @@ class LaplaceHistogram:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, spend: Zcdp) -> LaplaceHistogram:
-        """The least noise whose cost is at most ``spend``; roots are rounded down."""
-        epsilon = laplace_epsilon(spend.rho)
-        return cls(sensitivity, laplace_scale(sensitivity, Pure(epsilon)))
+        """The least noise whose cost is at most ``spend``; the scale is rounded up."""
+        return cls(sensitivity, laplace_scale(sensitivity.l1, spend.rho))
 
     @property
     def event(self) -> LaplaceNoise:

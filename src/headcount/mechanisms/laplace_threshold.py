@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from headcount.accounting.calibrate import laplace_epsilon, round_scale_up
+from headcount.accounting.calibrate import laplace_scale
 from headcount.errors import UsageError
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import LaplaceThreshold as LaplaceThresholdEvent
@@ -112,18 +112,17 @@ class LaplaceThreshold:
     ) -> LaplaceThreshold:
         """The least noise and threshold whose cost is at most ``spend``.
 
-        The scale grows with ``max_rows`` exactly, so the cost is the same for every bound.
+        The scale grows with ``max_rows`` exactly, so a larger bound costs no more.
         """
         if max_rows < 1:
             raise UsageError(f"max_rows must be at least 1, not {max_rows}.")
         require_delta(spend)
-        epsilon = laplace_epsilon(spend.rho)
-        scale = max_rows * round_scale_up(_users(neighbours) / epsilon)
+        scale = max_rows * laplace_scale(Fraction(_users(neighbours)), spend.rho)
         threshold = threshold_for(max_rows, scale, spend.delta)
         return cls(max_rows, scale, threshold, spend.delta, neighbours)
 
     def with_rows(self, max_rows: int) -> LaplaceThreshold:
-        """The same release for another bound, at the same cost, exactly."""
+        """The same release for another bound, at no greater cost than for one row [LT5]."""
         scale = self.scale / self.max_rows * max_rows
         threshold = threshold_for(max_rows, scale, self.delta)
         return LaplaceThreshold(max_rows, scale, threshold, self.delta, self.neighbours)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from headcount.errors import UsageError
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.sensitivity import NO_BOUND, Sensitivity
 
 MAX_LATTICE_BITS = 20
 MAX_GROUPS_LIMIT = 1 << 20
@@ -51,8 +51,10 @@ class Bounds:
             return self.scale
         return math.isqrt(self.full_groups * self.scale**2 // n_groups)
 
-    def sensitivity(self, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
-        """What one user can move the tally by, in lattice units.
+    def sensitivity(
+        self, neighbours: Neighbours = Neighbours.ADD_REMOVE, n_groups: int = NO_BOUND
+    ) -> Sensitivity:
+        """What one user can move the tally by, in lattice units; ``n_groups`` of it are public.
 
         While ``m <= full_groups`` the squared norm ``m * weight(m)**2`` grows with ``m``; beyond
         it is at most ``full_groups * scale**2`` by the choice of the weight, and the l1 norm
@@ -69,7 +71,7 @@ class Bounds:
             linf=Fraction(self.scale),
             neighbours=Neighbours.ADD_REMOVE,
         )
-        return one_user.under(neighbours)
+        return one_user.under(neighbours, n_groups)
 
     def __str__(self) -> str:
         text = f"a user counts fully in up to {min(self.full_groups, self.max_groups):,} groups"

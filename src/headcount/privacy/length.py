@@ -77,4 +77,4 @@ def unit_sensitivity(norm: Norm, n_groups: int, neighbours: Neighbours) -> Sensi
     """The sensitivity of a bound of length 1: the price of noise does not depend on the length."""
     l1 = Fraction(1) if norm is Norm.L1 else Fraction(math.isqrt(n_groups - 1) + 1)
     one_user = Sensitivity(l0=n_groups, l1=l1, l2_squared=Fraction(1), linf=Fraction(1))
-    return one_user.under(neighbours)
+    return one_user.under(neighbours, n_groups)

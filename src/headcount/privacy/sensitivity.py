@@ -88,22 +88,26 @@ class Sensitivity:
         """Of the same contributions after entries were added up, who knows which: only l1 holds."""
         return Sensitivity(self.l0, self.l1, self.l1**2, self.l1, self.neighbours, self.one_way)
 
-    def under(self, neighbours: Neighbours) -> Sensitivity:
-        """Of the same contributions, never negative, under a relation that may be the other one."""
-        return self.replaced() if neighbours is Neighbours.REPLACE else self
+    def under(self, neighbours: Neighbours, n_entries: int = NO_BOUND) -> Sensitivity:
+        """Of the same contributions, never negative, under a relation that may be the other one.
 
-    def replaced(self) -> Sensitivity:
+        n_entries:  how many entries the vector has, where that is public
+        """
+        return self.replaced(n_entries) if neighbours is Neighbours.REPLACE else self
+
+    def replaced(self, n_entries: int = NO_BOUND) -> Sensitivity:
         """The same user exchanged for another, for contributions that are never negative.
 
         Entries of the difference of two non-negative vectors lie between theirs, so the largest
-        entry stays and the squared norms at most add up.
+        entry stays and the squared norms at most add up. Nor are there more entries than the vector
+        has, each of which moves by the largest at most.
         """
         if self.neighbours is Neighbours.REPLACE:
             return self
         return Sensitivity(
-            l0=2 * self.l0,
-            l1=2 * self.l1,
-            l2_squared=2 * self.l2_squared,
+            l0=min(2 * self.l0, n_entries),
+            l1=min(2 * self.l1, n_entries * self.linf),
+            l2_squared=min(2 * self.l2_squared, n_entries * self.linf**2),
             linf=self.linf,
             neighbours=Neighbours.REPLACE,
         )

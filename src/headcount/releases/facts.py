@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from headcount.accounting.compose import cost, cost_in_account, limit_in
+from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import share_of, spend_of
 from headcount.contributions.listed import said
 from headcount.errors import BudgetError, UsageError
@@ -32,16 +32,11 @@ if TYPE_CHECKING:
 FIRST_LISTED = 3
 
 
-def limit_for(account: Account, spend: Budget | Fraction, stated: Neighbours | None = None) -> Zcdp:
-    """What a release may cost: as asked, or that share of the account's whole limit.
-
-    stated:  the relation that its cost is stated for, where it is not the account's
-    """
+def limit_for(account: Account, spend: Budget | Fraction) -> Zcdp:
+    """What a release may cost: as asked, or that share of the account's whole limit."""
     if isinstance(spend, Fraction):
-        limit = share_of(spend, account.limit)
-    else:
-        limit = spend_of(spend, account.limit, account.stated_delta)
-    return limit_in(limit, stated or account.neighbours, account.neighbours)
+        return share_of(spend, account.limit)
+    return spend_of(spend, account.limit, account.stated_delta)
 
 
 def require_add_remove(account: Account, what: str, instead: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +17,7 @@ from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.exponential_quantile import ExponentialQuantile
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
 from headcount.trials import seam
 from headcount.trials.given import given
@@ -23,7 +25,7 @@ from headcount.trials.selection import chosen_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
-BASES = ((0, 0, 0), (2, 1, 0))
+BASES = ((0, 0, 0), (2, 1, 0), (0, 3, 0))
 QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
 N_OUTPUTS = 1_000
 
@@ -35,29 +37,30 @@ def reached(mechanism: ExponentialQuantile, true_cells: Integers) -> tuple[list[
     )
 
 
-def _neighbours(effort: Effort) -> list[tuple[Integers, Integers, str]]:
-    return [
-        (
-            np.array(base) + np.eye(len(base), dtype=np.int64)[cell],
-            np.array(base),
-            f"{base}, {cell}",
-        )
-        for base in (BASES if effort is Effort.FULL else BASES[1:])
-        for cell in range(len(base))
-    ]
+def _tables(effort: Effort, relation: Neighbours) -> list[tuple[Integers, Integers, str]]:
+    """Neighbouring tables: somebody in a cell, and nobody, or somebody in another cell."""
+    found = []
+    for base in BASES if effort is Effort.FULL else BASES[1:]:
+        with_user = np.array(base) + np.eye(len(base), dtype=np.int64)
+        found += [(one, np.array(base), f"{base}, {cell}") for cell, one in enumerate(with_user)]
+        if relation is Neighbours.REPLACE:
+            cells = itertools.permutations(range(len(base)), 2)
+            found += [(with_user[a], with_user[b], f"{base}, {a} for {b}") for a, b in cells]
+    return found
 
 
 Make = Callable[[Fraction, Fraction], ExponentialQuantile]
 
 
-def _examined(make: Make) -> Callable[[Effort], Sequence[Finding]]:
+def _examined(*makes: Make) -> Callable[[Effort], Sequence[Finding]]:
     def examined(effort: Effort) -> Sequence[Finding]:
         findings = []
         for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
-            for at in QUANTILES if effort is Effort.FULL else QUANTILES[:2]:
+            some = QUANTILES if effort is Effort.FULL else QUANTILES[:2]
+            for at, make in itertools.product(some, makes):
                 mechanism = make(at, Fraction(epsilon))
-                for with_user, without, name in _neighbours(effort):
-                    findings += _exact(mechanism, with_user, without, f"at {at}, {name}")
+                for left, right, name in _tables(effort, mechanism.neighbours):
+                    findings += _exact(mechanism, left, right, f"at {at}, {name}")
                 findings.append(_sampled(mechanism, f"epsilon {epsilon}, at {at}, outputs"))
         return findings
 
@@ -73,9 +76,9 @@ _known_law = lru_cache(maxsize=256)(chosen_law)
 
 
 def _exact(
-    mechanism: ExponentialQuantile, with_user: Integers, without: Integers, subject: str
+    mechanism: ExponentialQuantile, cells: Integers, other_cells: Integers, subject: str
 ) -> list[Finding]:
-    left, right = (_law(mechanism, cells) for cells in (with_user, without))
+    left, right = (_law(mechanism, true_cells) for true_cells in (cells, other_cells))
     least = 1e7 * float(max(left.residual, right.residual))
     cost = float(bounded_range_cost(mechanism.epsilon).rho)
     found = range_epsilon(left, right, least).low
@@ -121,6 +124,17 @@ class SmallerSide(ExponentialQuantile):
         return min(self.at.numerator, self.at.denominator - self.at.numerator)
 
 
+class ReplacedAsRemoved(ExponentialQuantile):
+    """Takes a user who is replaced for one who is removed."""
+
+    __slots__ = ()
+
+    @property
+    def max_move(self) -> int:
+        """That of a user who comes or goes."""
+        return max(self.at.numerator, self.at.denominator - self.at.numerator)
+
+
 class GridFromData(ExponentialQuantile):
     """Candidates end at the last cell that someone is in."""
 
@@ -134,10 +148,19 @@ class GridFromData(ExponentialQuantile):
         return ExponentialQuantile.draw(self, cut, chance)
 
 
+def _replacing(kind: type[ExponentialQuantile]) -> Make:
+    return lambda at, epsilon: kind(at, epsilon, Neighbours.REPLACE)
+
+
 TRIAL = Trial(
     "exponential_quantile",
     (
-        Case("as shipped", _examined(ExponentialQuantile), is_mutant=False),
+        Case(
+            "as shipped",
+            _examined(ExponentialQuantile, _replacing(ExponentialQuantile)),
+            is_mutant=False,
+        ),
+        Case("replaced as if removed", _examined(_replacing(ReplacedAsRemoved))),
         Case("the half forgotten", _examined(HalfForgotten)),
         Case("the smaller of two moves", _examined(SmallerSide)),
         Case("a grid that ends where the data ends", _examined(GridFromData)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy import Hierarchy
 from headcount.privacy.exact import exact
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.trials.gaussian import law_of_count
 from headcount.trials.given import given
@@ -28,7 +30,8 @@ from headcount.trials.trial import POINTS, Case, Effort, Trial
 Integers = npt.NDArray[np.int64]
 SHAPE = Hierarchy(7, 2, 3)
 BASES = ((0,) * 7, (3, 0, 0, 1, 5, 0, 2), (0, 0, 0, 0, 0, 0, 1))
-VICTIM_CELL = 3
+VICTIM_CELL = 2
+ONE_WAY = (Neighbours.ADD_REMOVE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,18 @@ def one_draw_for_all(mechanism: HierarchicalHistogram) -> Variant:
     return Variant(mechanism, mechanism, one_draw_for_all=True)
 
 
-def calibrated(epsilon: float, delta: float) -> HierarchicalHistogram:
+def replaced_as_removed(mechanism: HierarchicalHistogram) -> Variant:
+    """Noise for a user who goes, where one comes instead."""
+    noise = Gaussian(mechanism.noise.sensitivity, mechanism.noise.sigma_squared / 2)
+    return Variant(mechanism, HierarchicalHistogram(SHAPE, noise))
+
+
+def calibrated(
+    epsilon: float, delta: float, relation: Neighbours = Neighbours.ADD_REMOVE
+) -> HierarchicalHistogram:
     """The mechanism at an epsilon and delta."""
-    return HierarchicalHistogram.calibrate(SHAPE, Zcdp(rho_at(exact(epsilon), exact(delta))))
+    spend = Zcdp(rho_at(exact(epsilon), exact(delta)))
+    return HierarchicalHistogram.calibrate(SHAPE, spend, relation)
 
 
 def _with_user(base: tuple[int, ...], cell: int) -> Integers:
@@ -98,14 +110,19 @@ def _with_user(base: tuple[int, ...], cell: int) -> Integers:
 
 
 def _exact(variant: Variant, subject: str) -> Finding:
-    noise = variant.done.noise
+    noise, n_users = variant.done.noise, len(_moved(variant.declared.neighbours, 0))
     return Finding(
         Tier.EXACT,
         f"{subject}, one block of each level",
         "rho",
         float(cost(variant.declared.event).rho),
-        SHAPE.n_levels * rho(law_of_count(noise, 41), law_of_count(noise, 40)),
+        n_users * SHAPE.n_levels * rho(law_of_count(noise, 41), law_of_count(noise, 40)),
     )
+
+
+def _moved(relation: Neighbours, cell: int) -> tuple[int, ...]:
+    """The cells that one change moves: that of a user, and that of who comes instead."""
+    return (cell,) if relation is Neighbours.ADD_REMOVE else (cell, SHAPE.n_cells - 1 - cell)
 
 
 def _recorded(variant: Variant, true_cells: Integers) -> Recording:
@@ -121,10 +138,16 @@ def _grey(variant: Variant) -> list[Finding]:
     findings = []
     for base in BASES:
         for cell in range(SHAPE.n_cells):
-            sides = _with_user(base, cell), np.array(base, np.int64)
-            left, right = (_recorded(variant, cells) for cells in sides)
+            left, right = (_recorded(variant, cells) for cells in _sides(variant, base, cell))
             findings += compare(left, right, [claim], f"{base}, and a user in cell {cell}")
     return findings
+
+
+def _sides(variant: Variant, base: tuple[int, ...], cell: int) -> tuple[Integers, Integers]:
+    """Somebody in a cell, and nobody, or somebody in another cell."""
+    _, *instead = _moved(variant.declared.neighbours, cell)
+    without = _with_user(base, instead[0]) if instead else np.array(base, np.int64)
+    return _with_user(base, cell), without
 
 
 def _features(variant: Variant, true_cells: Integers, n: int) -> Rows:
@@ -140,30 +163,36 @@ def _features(variant: Variant, true_cells: Integers, n: int) -> Rows:
     return features
 
 
-def _examined(make: Make, n: int) -> Callable[[Effort], Sequence[Finding]]:
+def _examined(make: Make, n: int, *relations: Neighbours) -> Callable[[Effort], Sequence[Finding]]:
     def examined(effort: Effort) -> Sequence[Finding]:
-        findings = _grey(make(calibrated(1.0, 1e-2)))
-        for epsilon, delta in POINTS[::2] if effort is Effort.FULL else POINTS[2::2]:
-            variant = make(calibrated(epsilon, delta))
-            findings.append(_exact(variant, f"epsilon {epsilon}"))
-            for base in BASES[:2]:
-                sides = _with_user(base, VICTIM_CELL), np.array(base, np.int64)
-                left, right = (_features(variant, cells, n) for cells in sides)
-                findings.append(
-                    audit_epsilon(
-                        left, right, epsilon=epsilon, delta=delta, subject=f"epsilon {epsilon}"
-                    )
-                )
-        return findings
+        each = (_under(relation, make, n, effort) for relation in relations or ONE_WAY)
+        return list(itertools.chain.from_iterable(each))
 
     return examined
+
+
+def _under(relation: Neighbours, make: Make, n: int, effort: Effort) -> Sequence[Finding]:
+    findings = _grey(make(calibrated(1.0, 1e-2, relation)))
+    for epsilon, delta in POINTS[::2] if effort is Effort.FULL else POINTS[2::2]:
+        variant = make(calibrated(epsilon, delta, relation))
+        findings.append(_exact(variant, f"epsilon {epsilon}"))
+        for base in BASES[:2]:
+            sides = _sides(variant, base, VICTIM_CELL)
+            left, right = (_features(variant, cells, n) for cells in sides)
+            findings.append(
+                audit_epsilon(
+                    left, right, epsilon=epsilon, delta=delta, subject=f"epsilon {epsilon}"
+                )
+            )
+    return findings
 
 
 TRIAL = Trial(
     "hierarchical_histogram",
     (
-        Case("as shipped", _examined(as_shipped, 1_000), is_mutant=False),
+        Case("as shipped", _examined(as_shipped, 1_000, *Neighbours), is_mutant=False),
         Case("half the noise", _examined(half_noise, 500)),
+        Case("replaced as if removed", _examined(replaced_as_removed, 500, Neighbours.REPLACE)),
         Case("noise for one level", _examined(noise_for_one_level, 500)),
         Case("no noise on empty blocks", _examined(only_occupied, 1_000)),
         Case("one draw for all blocks", _examined(one_draw_for_all, 1_000)),

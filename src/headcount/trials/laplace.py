@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from headcount.accounting.compose import cost
 from headcount.audit.blackbox import audit_epsilon
-from headcount.audit.divergence import pure_epsilon
+from headcount.audit.divergence import pure_epsilon, rho
 from headcount.audit.exact import read_words
 from headcount.audit.greybox import Recording, compare
 from headcount.audit.law import Law
@@ -21,7 +23,6 @@ from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.length import Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
-from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
 from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
@@ -42,6 +43,7 @@ class Variant:
 
     declared: Laplace
     done: Laplace
+    charged: Callable[[Laplace], float] = lambda mechanism: float(cost(mechanism.event).rho)
 
 
 Make = Callable[[Laplace], Variant]
@@ -70,6 +72,16 @@ def noise_for_one_event(mechanism: Laplace) -> Variant:
     return Variant(mechanism, Laplace(mechanism.sensitivity, mechanism.scale / BOUND))
 
 
+def charged_as_continuous(mechanism: Laplace) -> Variant:
+    """The exact cost of continuous noise, which is less than that of ours."""
+
+    def charged(one: Laplace) -> float:
+        epsilon = float(one.sensitivity.l1 / one.scale)
+        return epsilon + math.expm1(-epsilon)
+
+    return Variant(mechanism, mechanism, charged)
+
+
 def _renamed(sensitivity: Sensitivity, neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(
         sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf, neighbours
@@ -82,7 +94,8 @@ def _sensitivity(neighbours: Neighbours) -> Sensitivity:
 
 def calibrated(epsilon: float, neighbours: Neighbours) -> Laplace:
     """The mechanism for a pure epsilon."""
-    return Laplace.calibrate(_sensitivity(neighbours), Zcdp(Fraction(epsilon) ** 2 / 2))
+    sensitivity = _sensitivity(neighbours)
+    return Laplace(sensitivity, sensitivity.l1 / Fraction(epsilon))
 
 
 def law_of_count(mechanism: Laplace, true_count: int) -> Law:
@@ -96,13 +109,16 @@ def law_of_count(mechanism: Laplace, true_count: int) -> Law:
     )
 
 
-def _exact(variant: Variant, moves: Sequence[int], claimed: float, subject: str) -> Finding:
-    found = 0.0
-    for move in moves:
-        laws = law_of_count(variant.done, 20 + move), law_of_count(variant.done, 20)
-        # Counts are noised independently, and pure losses of the worst outputs add up.
-        found += pure_epsilon(*laws, 1e-12).low if move else 0.0
-    return Finding(Tier.EXACT, subject, "epsilon", claimed, found)
+def _exact(variant: Variant, moves: Sequence[int], claimed: float, subject: str) -> list[Finding]:
+    still = law_of_count(variant.done, 20)
+    moved = [law_of_count(variant.done, 20 + move) for move in moves if move]
+    # Counts are noised independently: pure losses of the worst outputs and divergences add up.
+    found = sum(pure_epsilon(law, still, 1e-12).low for law in moved)
+    spent = sum(rho(law, still) for law in moved)
+    return [
+        Finding(Tier.EXACT, subject, "epsilon", claimed, found),
+        Finding(Tier.EXACT, subject, "rho", variant.charged(variant.declared), spent),
+    ]
 
 
 def _grey(variant: Variant, moves: Sequence[int], subject: str) -> list[Finding]:
@@ -139,7 +155,7 @@ def _examined(
                 variant = make(calibrated(epsilon, neighbours))
                 for moves in MOVES[neighbours]:
                     subject = f"epsilon {epsilon}, {neighbours}, {moves}"
-                    findings.append(_exact(variant, moves, epsilon, subject))
+                    findings += _exact(variant, moves, epsilon, subject)
                     findings += _grey(variant, moves, subject)
                 first = MOVES[neighbours][0]
                 subject = f"epsilon {epsilon}, {neighbours}, outputs"
@@ -160,6 +176,7 @@ TRIAL = Trial(
             "noise for add-remove where users are replaced",
             _examined(noise_for_add_remove, BOTH[1:], 20_000),
         ),
+        Case("charged as continuous", _examined(charged_as_continuous, BOTH[:1], 1_000)),
         Case("noise for one event", _examined(noise_for_one_event, BOTH[:1], 20_000)),
     ),
 )

@@ -22,7 +22,6 @@ from headcount.noise.entropy import Entropy
 from headcount.postprocess.runs import runs_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
-from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
 from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.sorted_counts import BOUND, N_OUTPUTS, TRUE_COUNT, runs_from
@@ -77,8 +76,8 @@ def used_buckets_only(mechanism: LaplaceHistogram) -> Variant:
 
 def calibrated(epsilon: float) -> LaplaceHistogram:
     """The mechanism of pure ``epsilon`` for users in up to three groups."""
-    spend = Zcdp(exact(epsilon) ** 2 / 2)
-    return LaplaceHistogram.calibrate(Bounds(BOUND, BOUND).sensitivity(), spend)
+    sensitivity = Bounds(BOUND, BOUND).sensitivity()
+    return LaplaceHistogram(sensitivity, sensitivity.l1 / exact(epsilon))
 
 
 def law_of_bucket(mechanism: LaplaceHistogram, true_count: int) -> Law:

@@ -16,12 +16,11 @@ from headcount.audit.exact import read_words
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.chance import Chance, Drawn
-from headcount.mechanisms.laplace_threshold import LaplaceThreshold
+from headcount.mechanisms.laplace_threshold import LaplaceThreshold, threshold_for
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.noise.entropy import Entropy
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
-from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
@@ -59,9 +58,12 @@ def calibrated(
     epsilon: float, delta: float, neighbours: Neighbours = Neighbours.ADD_REMOVE
 ) -> LaplaceThreshold:
     """All of epsilon on the noise, all of delta on the threshold."""
-    return LaplaceThreshold.calibrate(
-        BOUND, Zcdp(Fraction(epsilon) ** 2 / 2, str(delta)), neighbours
-    )
+    scale = BOUND * (2 if neighbours is Neighbours.REPLACE else 1) / Fraction(epsilon)
+    return _with_scale(scale, Fraction(str(delta)), neighbours)
+
+
+def _with_scale(scale: Fraction, delta: Fraction, neighbours: Neighbours) -> LaplaceThreshold:
+    return LaplaceThreshold(BOUND, scale, threshold_for(BOUND, scale, delta), delta, neighbours)
 
 
 def law_of_group(mechanism: LaplaceThreshold, true_total: int) -> Law:
@@ -161,8 +163,8 @@ def as_shipped(mechanism: LaplaceThreshold) -> Variant:
 
 def half_noise(mechanism: LaplaceThreshold) -> Variant:
     """Half the scale that is declared, and the threshold that would go with it."""
-    spend = Zcdp(4 * cost(mechanism.event).rho, mechanism.delta)
-    return Variant(mechanism, LaplaceThreshold.calibrate(BOUND, spend, mechanism.neighbours))
+    half = _with_scale(mechanism.scale / 2, mechanism.delta, mechanism.neighbours)
+    return Variant(mechanism, half)
 
 
 def support_before_sampling(mechanism: LaplaceThreshold) -> Variant:

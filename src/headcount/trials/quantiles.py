@@ -18,6 +18,7 @@ from headcount.contributions.values import CELL
 from headcount.mechanisms.hierarchical_histogram import sensitivity_of
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.event import Composed
+from headcount.privacy.neighbours import Neighbours
 from headcount.trials.door import opened, released
 from headcount.trials.given import given
 from headcount.trials.seam import Recorder, calls_of, choice_settings, settings_of, swapped
@@ -108,8 +109,8 @@ def bounds_from_data() -> Iterator[None]:
     """The cells reach as far as the largest value."""
     shipped = Values.users_per_cell
 
-    def users_per_cell(self: Any) -> Any:
-        query = shipped(self)
+    def users_per_cell(self: Any, neighbours: Neighbours) -> Any:
+        query = shipped(self, neighbours)
         true_cells = query.ask()
         last = int(np.flatnonzero(true_cells).max(initial=0))
         stretched = np.arange(last + 1) * len(true_cells) // (last + 1)

@@ -10,6 +10,7 @@ from headcount.accounting.compose import cost, cost_in_account, total
 from headcount.accounting.convert import epsilon_at, rho_at, spend_of, stated_epsilon, zcdp_of
 from headcount.accounting.filter import Filter
 from headcount.accounting.gaussian import gaussian_delta, gaussian_noise_multiplier
+from headcount.accounting.laplace import laplace_cost
 from headcount.accounting.tail import each_of, upper_point, upper_tail
 from headcount.errors import BudgetError, LedgerError, UsageError
 from headcount.privacy.bounds import Bounds
@@ -22,14 +23,15 @@ from headcount.privacy.event import (
     Selection,
 )
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.spend import Pure, Zcdp
+from headcount.privacy.spend import Zcdp
 
 MILLIONTH = Fraction(1, 10**6)
 
 
 def test_costs_of_events() -> None:
     assert cost(GaussianNoise(Fraction(20), Fraction(100))) == Zcdp(Fraction(1, 10))
-    assert cost(LaplaceNoise(Fraction(1), Fraction(2))) == Zcdp(Fraction(1, 8))
+    laplace = cost(LaplaceNoise(Fraction(1), Fraction(2)))
+    assert Fraction("0.122459") < laplace.rho < Fraction("0.122460")
     assert cost(Selection(Fraction(1))) == Zcdp(Fraction(1, 8))
     threshold = GaussianThreshold(Fraction(2), Fraction(10), MILLIONTH)
     assert cost(threshold) == Zcdp(Fraction(1, 10), MILLIONTH)
@@ -97,7 +99,8 @@ def test_calibrated_noise_costs_at_most_what_was_asked() -> None:
     spend = Zcdp(Fraction(1, 37))
     variance = gaussian_sigma_squared(bounds.sensitivity(), spend)
     assert cost(GaussianNoise(Fraction(7), variance)).rho <= spend.rho
-    assert laplace_scale(bounds.sensitivity(), Pure("0.3")) >= Fraction(70, 3)
+    scale = laplace_scale(Fraction(7), spend.rho)
+    assert spend.rho * Fraction(999_999, 10**6) <= laplace_cost(Fraction(7), scale) <= spend.rho
     with pytest.raises(UsageError):
         gaussian_sigma_squared(bounds.sensitivity(), Zcdp(0))
 

@@ -62,9 +62,9 @@ def test_every_norm_costs_the_same() -> None:
     assert cost(unit.event).rho <= Fraction(1, 10)
 
 
-@pytest.mark.parametrize("rho", ["0.001", "0.02", "0.1", "1", "4"])
+@pytest.mark.parametrize("rho", ["0.001", "0.02", "0.1", "1"])
 def test_gaussian_noise_is_less_at_every_usual_budget(rho: str) -> None:
-    """In the ledger's currency Laplace noise loses even for users in one group."""
+    """In the ledger's currency Laplace noise loses even for users in one group, up to rho 2."""
     spend = Zcdp(rho, "1e-6")
     gaussian = GaussianThreshold.calibrate(NormBounds(1 << 13, 1 << 12, 12), spend)
     laplace = LaplaceThreshold.calibrate(1, spend)

@@ -55,14 +55,14 @@ def plan_debiased(
     # Builds an expression; nothing runs, and a list needs no key.
     contributions = clip_rows(dataset.table, by, limits, key=bytes(32), groups=groups)
     account = dataset.account
-    sensitivity = contributions.sensitivity.under(account.neighbours)
+    tally = Tally(contributions, account.neighbours)
     one = Sensitivity.of_sum(1, account.neighbours)
     users = Gaussian.calibrate(one, Zcdp(USERS * limit.rho))
-    noise = Gaussian.calibrate(sensitivity, Zcdp(limit.rho - USERS * limit.rho))
+    noise = Gaussian.calibrate(tally.sensitivity, Zcdp(limit.rho - USERS * limit.rho))
     count = _Debiased(
         dataset,
         account,
-        Tally(contributions, account.neighbours),
+        tally,
         limits.max_rows,
         top,
         users,

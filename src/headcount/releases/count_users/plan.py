@@ -107,7 +107,7 @@ def _noise(
         require_add_remove(account, "method='threshold'", FIND_OTHERWISE)
         gaussian = GaussianThreshold.calibrate(bounds, limit)
         return bounds, gaussian, "noise and threshold on the groups that are found"
-    sensitivity = bounds.sensitivity(account.neighbours)
+    sensitivity = bounds.sensitivity(account.neighbours, n_known)
     known = Gaussian.calibrate(sensitivity, Zcdp(limit.rho))
     return bounds, known, "noise on every known group"
 

@@ -17,6 +17,7 @@ from headcount.postprocess import errors, pooled
 from headcount.postprocess.anonymized import anonymized
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Composed, Event
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 
@@ -57,6 +58,7 @@ class Central:
 
     spend: Zcdp
     at_most: int | None
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
     hashed_into: None = None
     name: ClassVar[str] = "central"
     how: ClassVar[str] = "noise on sorted counts, made to fall again"
@@ -72,14 +74,14 @@ class Central:
         """How the number of groups is measured when it is not public."""
         if self.at_most is not None:
             return None
-        number = Sensitivity.of_sum(bound)
+        number = Sensitivity.of_sum(bound, self.neighbours)
         return Gaussian.calibrate(number, Zcdp(self.spend.rho * POSITIONS_SHARE))
 
     def counts(self, bound: int) -> SortedCounts:
         """Noise on the sorted counts, for what is left."""
         share = Fraction(1) if self.at_most is not None else 1 - POSITIONS_SHARE
         return SortedCounts.calibrate(
-            Bounds(bound, bound).sensitivity(), Zcdp(self.spend.rho * share)
+            Bounds(bound, bound).sensitivity(self.neighbours), Zcdp(self.spend.rho * share)
         )
 
     def events(self, bound: int) -> tuple[Event, ...]:
@@ -120,6 +122,7 @@ class Laplace:
     spend: Zcdp
     n_buckets: int
     hashed: bool
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
     name: ClassVar[str] = "laplace"
     how: ClassVar[str] = "noise on every group or bucket, and the most likely frequencies"
 
@@ -136,7 +139,8 @@ class Laplace:
 
     def counts(self, bound: int) -> LaplaceHistogram:
         """Noise on every bucket."""
-        return LaplaceHistogram.calibrate(Bounds(bound, bound).sensitivity().merged(), self.spend)
+        one_change = Bounds(bound, bound).sensitivity(self.neighbours)
+        return LaplaceHistogram.calibrate(one_change.merged(), self.spend)
 
     def events(self, bound: int) -> tuple[Event, ...]:
         """What is drawn."""

@@ -16,7 +16,6 @@ from headcount.errors import UsageError
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Event, Filtered
-from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import affordable_plan, limit_for
@@ -59,7 +58,7 @@ def plan_frequencies(
     """Decide method, shares and noise from public facts and the spend alone."""
     account = dataset.account
     grouped = group_rows(dataset.table, by, groups)
-    limit = limit_for(account, spend, Neighbours.ADD_REMOVE)
+    limit = limit_for(account, spend)
     _check(groups, at_most, buckets, method)
     listed = None if grouped.listed is None else len(grouped.listed)
     most = MAX_BOUND if listed is None else min(MAX_BOUND, listed)
@@ -68,9 +67,9 @@ def plan_frequencies(
     rho = limit.rho if bound is not None else limit.rho * (1 - PROFILE_SHARE)
     noise: Central | Laplace
     if method == "laplace" or buckets is not None:
-        noise = Laplace(Zcdp(rho), buckets or listed or 1, buckets is not None)
+        noise = Laplace(Zcdp(rho), buckets or listed or 1, buckets is not None, account.neighbours)
     else:
-        noise = Central(Zcdp(rho), at_most if listed is None else listed)
+        noise = Central(Zcdp(rho), at_most if listed is None else listed, account.neighbours)
     work = _Frequencies(dataset, account, by, grouped.given, grouped, noise, bound, most, limit)
     return affordable_plan(
         dataset,
@@ -91,6 +90,7 @@ def plan_frequencies(
         method=noise.how,
         stages=STAGES,
         details=work.details(),
+        neighbours=account.neighbours,
     )
 
 
@@ -137,7 +137,8 @@ class _Frequencies:
 
     @property
     def profile(self) -> Gaussian:
-        return Gaussian.calibrate(Sensitivity.of_cell(), Zcdp(self.limit.rho * PROFILE_SHARE))
+        one_change = Sensitivity.of_cell(self.account.neighbours)
+        return Gaussian.calibrate(one_change, Zcdp(self.limit.rho * PROFILE_SHARE))
 
     def details(self) -> tuple[tuple[str, str], ...]:
         chosen = "chosen from a private profile of the users, for a tenth of the spend"
@@ -156,7 +157,8 @@ class _Frequencies:
             profile = self.profile
             budget = session.chance.filter(cost(self.event))
             budget.charge(cost(profile.event))
-            noisy_users = profile.draw(users_per_cell(self.dataset.table, self.by), session.chance)
+            users = users_per_cell(self.dataset.table, self.by, self.account.neighbours)
+            noisy_users = profile.draw(users, session.chance)
             chosen = choose_bound(noisy_users, profile.sd, self.most, self.noise.expected_error)
             bound = chosen.bound
             for event in self.noise.events(bound):
@@ -170,7 +172,8 @@ class _Frequencies:
         contributions = bound_contributions(
             self.dataset.table, self.by, bounds, key=session.key, groups=self.groups
         )
-        frequencies = true_frequencies(contributions, self.noise.hashed_into)
+        hashed_into, relation = self.noise.hashed_into, self.account.neighbours
+        frequencies = true_frequencies(contributions, hashed_into, relation)
         drawn = self.noise.draw(frequencies, bound, session.chance)
         notes += [*drawn.notes, *_error_notes(drawn), *self.grouped.rules]
         return Answer(

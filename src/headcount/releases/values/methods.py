@@ -44,7 +44,12 @@ class NoisyQuantiles:
 
     @classmethod
     def calibrate(
-        cls, at: tuple[Fraction, ...], n_cells: int, limit: Zcdp, method: str
+        cls,
+        at: tuple[Fraction, ...],
+        n_cells: int,
+        limit: Zcdp,
+        method: str,
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
     ) -> NoisyQuantiles:
         """Split the limit: all of it on the counts, or most of it on the choices."""
         if method == "auto":
@@ -54,10 +59,10 @@ class NoisyQuantiles:
         if method == "exponential":
             counted = Zcdp(limit.rho * COUNTED)
             share = Zcdp(limit.rho * (1 - COUNTED) / len(at))
-            chosen = tuple(ExponentialQuantile.calibrate(one, share) for one in at)
+            chosen = tuple(ExponentialQuantile.calibrate(one, share, neighbours) for one in at)
         shares = [float(one) for one in at]
         shape = best_shape(n_cells, lambda shape: shape.rank_loss(shares))
-        return cls(at, HierarchicalHistogram.calibrate(shape, counted), chosen)
+        return cls(at, HierarchicalHistogram.calibrate(shape, counted, neighbours), chosen)
 
     @property
     def event(self) -> Event:
@@ -69,7 +74,7 @@ class NoisyQuantiles:
     @property
     def neighbours(self) -> Neighbours:
         """The relation that the noise was made for."""
-        return Neighbours.ADD_REMOVE
+        return self.cells.neighbours
 
     @property
     def method(self) -> str:
@@ -96,7 +101,7 @@ class NoisyQuantiles:
 
     def quantiles(self, values: Values, chance: Chance) -> list[Found]:
         """Read, then draw."""
-        return self.draw(values.users_per_cell(), chance)
+        return self.draw(values.users_per_cell(self.neighbours), chance)
 
     def draw(self, cells: Query[NDArray[np.int64]], chance: Chance) -> list[Found]:
         """The cells of all quantiles and of their intervals."""

@@ -16,7 +16,6 @@ from headcount.errors import UsageError
 from headcount.mechanisms.exponential_quantile import read_quantile
 from headcount.mechanisms.fresh_samples.reading import Found
 from headcount.privacy.cells import Grid, read_grid
-from headcount.privacy.neighbours import Neighbours
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.session import Answer, Session
 from headcount.releases.values.methods import NoisyQuantiles
@@ -54,13 +53,13 @@ def plan_quantiles(
     whole = check_values(dataset.table, of, per_user)
     wanted = _read_at(at)
     grid = read_grid(bounds, step, whole=whole)
+    limit = limit_for(account, spend)
     drawn: NoisyQuantiles | SampledValues
     if method in SAMPLED:
-        limit = limit_for(account, spend)
         drawn = SampledValues.calibrate(method, grid.n_cells, limit, account.neighbours, wanted)
     else:
-        limit = limit_for(account, spend, Neighbours.ADD_REMOVE)
-        drawn = NoisyQuantiles.calibrate(wanted, grid.n_cells, limit, method)
+        relation = account.neighbours
+        drawn = NoisyQuantiles.calibrate(wanted, grid.n_cells, limit, method, relation)
     quantiles = _Quantiles(dataset, account, of, per_user, grid, drawn)
     return affordable_plan(
         dataset,

@@ -17,7 +17,6 @@ from headcount.contributions.values import check_values, described, value_rules
 from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy import best_shape
 from headcount.privacy.cells import Edges, read_ranges
-from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.rows import sorted_rows, with_error_bars
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from headcount.mechanisms.chance import Chance
     from headcount.privacy.budget import Budget
     from headcount.privacy.exact import Number
-    from headcount.privacy.neighbours import Neighbours
     from headcount.releases.opened import Opened
     from headcount.releases.plan import Plan
 
@@ -52,14 +50,13 @@ def plan_count_ranges(
     account = dataset.account
     check_values(dataset.table, of, per_user)
     edges, places = read_ranges(_pairs(ranges))
+    limit = limit_for(account, spend)
     drawn: HierarchicalHistogram | SampledValues
     if method in SAMPLED:
-        limit = limit_for(account, spend)
         drawn = SampledValues.calibrate(method, edges.n_cells, limit, account.neighbours)
     else:
-        limit = limit_for(account, spend, Neighbours.ADD_REMOVE)
         shape = best_shape(edges.n_cells, lambda shape: shape.range_loss(places))
-        drawn = HierarchicalHistogram.calibrate(shape, Zcdp(limit.rho))
+        drawn = HierarchicalHistogram.calibrate(shape, Zcdp(limit.rho), account.neighbours)
     count = _Count(dataset, account, of, per_user, edges, places, drawn)
     return affordable_plan(
         dataset,
@@ -78,7 +75,7 @@ def plan_count_ranges(
         method=count.method,
         stages=STAGES,
         details=count.details(),
-        neighbours=count.neighbours,
+        neighbours=drawn.neighbours,
     )
 
 
@@ -109,12 +106,6 @@ class _Count:
     @property
     def method(self) -> str:
         return METHOD if isinstance(self.drawn, HierarchicalHistogram) else self.drawn.method
-
-    @property
-    def neighbours(self) -> Neighbours:
-        if isinstance(self.drawn, HierarchicalHistogram):
-            return self.drawn.noise.sensitivity.neighbours
-        return self.drawn.neighbours
 
     @property
     def noise(self) -> str:
@@ -165,7 +156,8 @@ class _Count:
             }
         )
         if isinstance(self.drawn, HierarchicalHistogram):
-            noisy_counts = self.drawn.draw(values.users_per_cell(), chance).ranges(self.places)
+            cells = values.users_per_cell(self.drawn.neighbours)
+            noisy_counts = self.drawn.draw(cells, chance).ranges(self.places)
             sds = self.drawn.range_sd(self.places)
             half_widths = BAR_SDS * sds
             return with_error_bars(ends, noisy_counts, 1, sds, np.asarray(half_widths))

@@ -117,8 +117,8 @@ def test_noise_on_ranks_has_the_sd_it_says() -> None:
 
 def test_every_bucket_has_noise_and_is_counted() -> None:
     mechanism = LaplaceHistogram.calibrate(Bounds(3, 3).sensitivity(), SPEND)
-    assert float(mechanism.scale) == pytest.approx(3 / math.sqrt(2 * 0.05), rel=1e-5)
-    assert cost(mechanism.event).rho <= SPEND.rho
+    assert float(mechanism.scale) < 3 / math.sqrt(2 * 0.05)
+    assert 0.9999 * SPEND.rho < cost(mechanism.event).rho <= SPEND.rho
     alike = given(mechanism.sensitivity, (np.array([500]), np.array([7])))
     counts, groups = mechanism.draw(alike, 60_000, Drawn())
     assert groups.sum() == 60_000
