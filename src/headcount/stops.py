@@ -21,34 +21,53 @@ class _Stops:
     """What a handler has raised in the first thread, the only one where signals are handled."""
 
     is_heeded = False
+    is_ending = False
     raised: BaseException | None = None
+    is_dropped = False
+    """Python itself has dropped it, and nobody has heard of it since."""
+    late: BaseException | None = None
+    """Raised while a block ended, and kept until all is as it was before."""
 
 
 @contextmanager
 def heeding_stops() -> Iterator[None]:
-    """Keep in mind what a handler of any signal raises in the block, for ``raise_if_stopped``."""
+    """Keep in mind what a handler of any signal raises in the block, for ``raise_if_stopped``.
+
+    What Python dropped and nobody asked for until the end is raised there.
+    """
     in_first = threading.current_thread() is threading.main_thread()
     if _Stops.is_heeded or not in_first:
         yield
         return
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     heeding = {number: _heeding(one) for number, one in handlers.items() if callable(one)}
-    _Stops.is_heeded, _Stops.raised = True, None
     shown = sys.unraisablehook
     hook = _silent_of_stops(shown)
-    sys.unraisablehook = hook
     try:
-        for number, heed in heeding.items():
-            signal.signal(number, heed)
-        yield
+        try:
+            _Stops.is_heeded, _Stops.is_dropped = True, False
+            _Stops.raised = _Stops.late = None
+            sys.unraisablehook = hook
+            for number, heed in heeding.items():
+                signal.signal(number, heed)
+            yield
+            if _Stops.is_dropped:
+                raise_if_stopped()
+        finally:
+            # From here on a stop waits until all is as it was; one in this very line does no harm.
+            _Stops.is_ending = True
     finally:
-        _Stops.is_heeded = False
         if sys.unraisablehook is hook:
             sys.unraisablehook = shown
+        _Stops.is_heeded, _Stops.raised, _Stops.is_ending = False, None, False
+        late, _Stops.late = _Stops.late, None
+        # One that is left where it is, by a stop in this very moment, does what it did before.
         for number, heed in heeding.items():
-            # Another handler may have been set in the block, and is then left where it is.
+            # Another handler may have been set in the block, and is then left too.
             if signal.getsignal(number) is heed:
                 signal.signal(number, handlers[number])
+        if late is not None:
+            raise without_history(late)
 
 
 def _heeding(handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
@@ -56,7 +75,11 @@ def _heeding(handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
         try:
             handler(number, frame)
         except BaseException as error:
-            _Stops.raised = error
+            if _Stops.is_ending:
+                _Stops.late = error
+                return
+            if _Stops.is_heeded:
+                _Stops.raised = error
             raise
 
     return heed
@@ -66,6 +89,8 @@ def _silent_of_stops(shown: Callable[[Any], Any]) -> Callable[[Any], None]:
     def hook(dropped: Any) -> None:
         if dropped.exc_value is None or dropped.exc_value is not _Stops.raised:
             shown(dropped)
+        else:
+            _Stops.is_dropped = True
 
     return hook
 
@@ -75,6 +100,7 @@ def raise_if_stopped() -> None:
     raised = _Stops.raised
     in_first = threading.current_thread() is threading.main_thread()
     if raised is not None and _Stops.is_heeded and in_first:
+        _Stops.is_dropped = False
         raise without_history(raised)
 
 

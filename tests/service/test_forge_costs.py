@@ -10,12 +10,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from alembic import command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headcount.accounting.compose import cost, cost_in_account
-from headcount.errors import HeadcountError
+from headcount.errors import HeadcountError, LedgerError
 from headcount.ledger.account import units_up
+from headcount.ledger.stores import migrate
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import (
     Composed,
@@ -126,3 +128,37 @@ def test_the_database_and_the_accountant_agree(
         assert took == "account"
     else:
         assert took == asked
+
+
+def spent_on_laplace(ledger: Any, key: str) -> Fraction:
+    before = ledger.account("web").spent.rho
+    ledger.charge(
+        ledger.opening("web"),
+        key=key,
+        request_hash=key,
+        verb="count_events",
+        event=LaplaceNoise(Fraction(1), Fraction(1)),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
+    spent: Fraction = ledger.account("web").spent.rho - before
+    return spent
+
+
+def test_a_ledger_of_the_schema_before_is_brought_to_the_new_cost(
+    server: Any, clients: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = server.new_schema()
+    shipped = command.upgrade
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "CURRENT", "0003")
+        patch.setattr(command, "upgrade", lambda config, _head: shipped(config, "0003"))
+        old = clients.Ledger(address)
+        old.open_account("web", MOST)
+        assert spent_on_laplace(old, "before") == Fraction(1, 2)
+    ledger = clients.Ledger(address)
+    assert float(spent_on_laplace(ledger, "after")) == pytest.approx(0.462117157)
+    ledger.verify()
+    # Whoever knows the old cost alone would take the new entry for a forged one: it is kept out.
+    monkeypatch.setattr(migrate, "KNOWN", ("0001", "0002", "0003"))
+    with pytest.raises(LedgerError, match="newer version"):
+        clients.Ledger(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from headcount.stops import heeding_stops, raise_if_stopped
+from headcount.stops import _Stops, heeding_stops, raise_if_stopped
 
 
 @pytest.fixture(autouse=True)
@@ -138,3 +139,46 @@ def test_what_python_drops_is_raised_and_not_printed(monkeypatch: pytest.MonkeyP
     assert not shown
     ThrownAway()
     assert len(shown) == 1, "outside a block all is as it was"
+
+
+def test_what_python_drops_and_nobody_asks_for_is_raised_at_the_end() -> None:
+    with pytest.raises(KeyboardInterrupt), heeding_stops():
+        ThrownAway()
+    with heeding_stops():
+        raise_if_stopped()
+
+
+def stopped_at(line: int) -> bool:
+    """Stop where a block begins or ends, at this line of it; whether it came so far."""
+    code = inspect.unwrap(heeding_stops).__code__
+    hits = [line]
+
+    def traced(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code is not code:
+            return None
+        if event == "line" and frame.f_lineno == line and hits:
+            hits.clear()
+            os.kill(os.getpid(), signal.SIGINT)
+        return traced
+
+    before = sys.gettrace()
+    sys.settrace(traced)
+    try:
+        with suppress(KeyboardInterrupt), heeding_stops():
+            pass
+    finally:
+        sys.settrace(before)
+    return not hits
+
+
+def test_a_stop_where_a_block_begins_or_ends_leaves_nothing_behind() -> None:
+    code = inspect.unwrap(heeding_stops).__code__
+    lines = sorted({line for _, _, line in code.co_lines() if line is not None})
+    hook = sys.unraisablehook
+    assert sum(stopped_at(line) for line in lines) > 12
+    assert sys.unraisablehook is hook
+    assert (_Stops.is_heeded, _Stops.is_ending, _Stops.raised) == (False, False, None)
+    with heeding_stops():
+        swallowed()
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_stopped()

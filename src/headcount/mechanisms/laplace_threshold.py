@@ -7,7 +7,7 @@ input      counts of the groups that at least one *kept* row reaches; a user kee
            ``max_rows`` rows in all
 output     the groups whose noisy count is above ``threshold``, with that noisy count
 noise      ``P(z) ∝ exp(-|z| / scale)`` on the integers, one draw per group
-guarantee  ``delta``-approximate ``(l1 / scale)**2 / 2``-zCDP; also ``(l1 / scale, delta)``-DP
+guarantee  ``delta``-approximate ``laplace_cost``-zCDP; also ``(l1 / scale, delta)``-DP
            where ``delta <= 1 - exp(-1 / scale)``
 neighbours add or remove one user, or replace one: then ``l1`` is twice ``max_rows``
 ========== ==================================================================================

@@ -1,7 +1,7 @@
 """Charging and storing on PostgreSQL, by the functions that the owner put there.
 
 They take the analyst's name from the login and work the cost out themselves; see
-``migrations/functions_0003``. What they answer is a word.
+``migrations/functions_0003`` and ``functions_0004``. What they answer is a word.
 """
 
 from __future__ import annotations

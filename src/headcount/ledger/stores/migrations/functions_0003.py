@@ -2,7 +2,8 @@
 
 The functions run with the owner's rights and are all that an analyst may write with. They take the
 analyst's name from the login, work the cost out from the event, and make the entry with its hash.
-``headcount.ledger.stores.statements`` does the same on SQLite; tests hold them to each other.
+``headcount.ledger.stores.statements`` does the same on SQLite, and ``accounting.compose`` states
+the costs; tests hold them to each other.
 
 An analyst must not have them run anything else. They look for names where only a superuser can make
 any, so ours carry their schema; and a number is of the very type that a function of ours takes, so
@@ -14,13 +15,10 @@ A version that was released is never changed: a new one is a new file and a new 
 
 from __future__ import annotations
 
-from headcount.ledger.stores.migrations.costs_0003 import COSTS
-
 INSIDE = (
     "ledger_hash(entries)",
     "ledger_fraction(jsonb, text)",
     "ledger_sum(numeric[], numeric[])",
-    "ledger_laplace(numeric, numeric, numeric, numeric)",
     "ledger_cost(jsonb, integer)",
     "ledger_units(numeric, numeric, numeric)",
     "ledger_append(entries)",
@@ -59,6 +57,109 @@ BEGIN
         || octet_length(e.at)::text || ':' || e.at
         || octet_length(e.previous)::text || ':' || e.previous, 'UTF8')), 'hex');
 END $$
+"""
+# A fraction is two whole numbers: numerator, denominator. Python reads none with more digits.
+FRACTION = """
+CREATE FUNCTION {schema}.ledger_fraction(event jsonb, field text) RETURNS numeric[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    word text := event ->> field;
+    parts text[] := string_to_array(word, '/');
+BEGIN
+    IF word IS NULL OR jsonb_typeof(event -> field) <> 'string'
+        OR greatest(length(parts[1]), length(parts[2])) > 4300
+        OR word !~ '^[0-9]+(/0*[1-9][0-9]*)?$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'an event lacks a number: ' || field;
+    END IF;
+    RETURN ARRAY[parts[1]::numeric, coalesce(parts[2], '1')::numeric];
+END $$
+"""
+SUM = """
+CREATE FUNCTION {schema}.ledger_sum(a numeric[], b numeric[]) RETURNS numeric[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    top numeric := a[1] * b[2] + b[1] * a[2];
+    bottom numeric := a[2] * b[2];
+    common numeric := gcd(top, bottom);
+BEGIN
+    RETURN ARRAY[div(top, common), div(bottom, common)];
+END $$
+"""
+# rho and delta, each a fraction: four numbers. What a sample claims is certified by ``verify``, so
+# its numbers must be such as can be, and there are at most 16 samples in a charge: each takes a
+# part of a second, of everybody's ``verify``. No plan has more than one.
+COST = """
+CREATE FUNCTION {schema}.ledger_cost(event jsonb, depth integer) RETURNS numeric[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    kind text := event ->> 'kind';
+    fields text[];
+    field text;
+    v numeric[];
+    rho numeric[] := ARRAY[0, 1];
+    delta numeric[] := ARRAY[0, 1];
+    part jsonb;
+BEGIN
+    fields := CASE kind
+        WHEN 'gaussian-noise' THEN ARRAY['l2_squared', 'sigma_squared']
+        WHEN 'laplace-noise' THEN ARRAY['l1', 'scale']
+        WHEN 'selection' THEN ARRAY['epsilon']
+        WHEN 'gaussian-threshold' THEN ARRAY['l2_squared', 'sigma_squared', 'delta']
+        WHEN 'laplace-threshold' THEN ARRAY['l1', 'scale', 'delta']
+        WHEN 'filtered' THEN ARRAY['rho', 'delta']
+        WHEN 'sample-threshold' THEN ARRAY['rate', 'threshold', 'n_samples', 'rho', 'delta']
+        WHEN 'composed' THEN ARRAY['events'] END;
+    IF jsonb_typeof(event) <> 'object' OR jsonb_typeof(event -> 'kind') <> 'string'
+        OR fields IS NULL OR depth > 8
+        OR EXISTS (SELECT FROM jsonb_object_keys(event) k WHERE k <> 'kind' AND k <> ALL (fields))
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'an event of a kind not known here';
+    END IF;
+    IF kind = 'composed' THEN
+        IF jsonb_typeof(event -> 'events') IS DISTINCT FROM 'array' THEN
+            RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'a composed event without parts';
+        END IF;
+        FOR part IN SELECT jsonb_array_elements(event -> 'events') LOOP
+            v := {schema}.ledger_cost(part, depth + 1);
+            rho := {schema}.ledger_sum(rho, v[1:2]);
+            delta := {schema}.ledger_sum(delta, v[3:4]);
+        END LOOP;
+        RETURN rho || delta;
+    END IF;
+    FOREACH field IN ARRAY fields LOOP
+        v := v || {schema}.ledger_fraction(event, field);
+    END LOOP;
+    CASE kind
+    WHEN 'gaussian-noise', 'gaussian-threshold' THEN
+        rho := ARRAY[v[1] * v[4], 2 * v[2] * v[3]];
+    WHEN 'laplace-noise', 'laplace-threshold' THEN
+        rho := ARRAY[v[1] * v[4] * v[1] * v[4], 2 * v[2] * v[3] * v[2] * v[3]];
+    WHEN 'selection' THEN
+        rho := ARRAY[v[1] * v[1], 8 * v[2] * v[2]];
+    WHEN 'filtered' THEN
+        rho := v[1:2];
+    WHEN 'sample-threshold' THEN
+        rho := v[7:8];
+        IF v[1] >= v[2] OR v[1] * 10000000 < v[2] OR v[4] <> 1 OR v[6] <> 1
+            OR v[3] NOT BETWEEN 1 AND 2000 OR v[5] NOT BETWEEN 1 AND 1000
+            OR v[7] = 0 OR v[9] = 0 THEN
+            RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'a sample that cannot be';
+        END IF;
+    END CASE;
+    IF rho[2] = 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'HC001', MESSAGE = 'an event without noise';
+    END IF;
+    IF 'delta' = ANY (fields) THEN
+        delta := v[cardinality(v) - 1:cardinality(v)];
+    END IF;
+    RETURN rho || delta;
+END $$
+"""
+UNITS = """
+CREATE FUNCTION {schema}.ledger_units(top numeric, bottom numeric, per_one numeric)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(div(top * per_one + bottom - 1, bottom), 9223372036854775807)::bigint
+$$
 """
 APPEND = """
 CREATE FUNCTION {schema}.ledger_append(e {schema}.entries) RETURNS {schema}.entries
@@ -278,5 +379,5 @@ END $$
 
 def functions(schema: str) -> list[str]:
     """The statements that make the functions, for tables in this schema."""
-    inside = (HASH, *COSTS, APPEND, START)
+    inside = (HASH, FRACTION, SUM, COST, UNITS, APPEND, START)
     return [text.format(schema=schema) for text in (*inside, CHARGE, PUT, STORE, NEEDS_RESULT)]
