@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headcount.accounting.laplace import laplace_cost
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.distribution.rows import listed_counts
 from headcount.contributions.distribution.shares import KEPT, NORM, Residuals, UserShares
@@ -81,7 +82,7 @@ def cost_of(left: Noise | Choice, right: Noise | Choice) -> float:
     law = left.law
     if hasattr(law, "sigma_squared"):
         return float(sum(part**2 for part in moved) / (2 * law.sigma_squared))
-    return float((sum(map(abs, moved)) / law.scale) ** 2 / 2)
+    return float(laplace_cost(Fraction(sum(map(abs, moved))), law.scale))
 
 
 def stages(method: str, relation: Neighbours, pair: tuple[Counts, Counts]) -> list[Finding]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from headcount.accounting.compose import cost
+from headcount.accounting.laplace import laplace_cost
 from headcount.audit.neighbours import heavy
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.events import users_of
@@ -147,7 +148,7 @@ def cost_of(left: Noise | Choice, right: Noise | Choice) -> float:
     one, other = (np.sort(np.array(draw.true_values, np.float64)) for draw in (left, right))
     moved = one - other
     if isinstance(left.law, DiscreteLaplace):
-        return float(np.abs(moved).sum() / float(left.law.scale)) ** 2 / 2
+        return float(laplace_cost(Fraction(float(np.abs(moved).sum())), left.law.scale))
     return float((moved**2).sum() / (2 * float(left.law.sigma_squared)))
 
 
