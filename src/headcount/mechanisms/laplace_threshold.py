@@ -122,7 +122,9 @@ class LaplaceThreshold:
         return cls(max_rows, scale, threshold, spend.delta, neighbours)
 
     def with_rows(self, max_rows: int) -> LaplaceThreshold:
-        """The same release for another bound, at no greater cost than for one row [LT5]."""
+        """The same release for a larger bound, at no greater cost [LT5]."""
+        if max_rows < self.max_rows:
+            raise ValueError("a smaller bound would cost more than what was charged")
         scale = self.scale / self.max_rows * max_rows
         threshold = threshold_for(max_rows, scale, self.delta)
         return LaplaceThreshold(max_rows, scale, threshold, self.delta, self.neighbours)

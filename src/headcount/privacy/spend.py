@@ -1,7 +1,7 @@
 """What a release costs, in exact numbers.
 
-The ledger adds up ``Zcdp``: delta-approximate rho-zCDP. ``Pure`` and ``Approximate`` are the ways
-people write a cost; ``accounting.convert`` goes between them, always to the safe side.
+The ledger adds up ``Zcdp``: delta-approximate rho-zCDP. People write epsilon and delta;
+``accounting.convert`` goes between them, always to the safe side.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.errors import UsageError
-from headcount.privacy.exact import Number, exact, positive
+from headcount.privacy.exact import Number, exact
 
 
 def read_delta(value: Number) -> Fraction:
@@ -28,28 +28,6 @@ def require_delta(spend: Zcdp) -> None:
             "Groups that are found in the data need a delta greater than 0. Raise delta, or "
             "name the groups: groups=[...]."
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Pure:
-    """Pure differential privacy: every likelihood ratio is at most ``exp(epsilon)``."""
-
-    epsilon: Fraction
-
-    def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-
-
-@dataclass(frozen=True, slots=True)
-class Approximate:
-    """Differential privacy with epsilon and delta."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-    def __init__(self, epsilon: Number, delta: Number) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", read_delta(delta))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +49,3 @@ class Zcdp:
 
     def __le__(self, other: Zcdp) -> bool:
         return self.rho <= other.rho and self.delta <= other.delta
-
-
-Spend = Pure | Approximate | Zcdp

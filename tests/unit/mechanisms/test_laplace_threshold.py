@@ -86,6 +86,8 @@ def test_no_bound_costs_more_than_one_row(neighbours: Neighbours) -> None:
         scaled = unit.with_rows(rows)
         assert Fraction(9, 10) * spend.rho < cost(scaled.event).rho <= spend.rho
         assert scaled == LaplaceThreshold.calibrate(rows, Zcdp("0.02", "1e-6"), neighbours)
+    with pytest.raises(ValueError, match="would cost more"):
+        unit.with_rows(7).with_rows(6)
     assert from_record(to_record(unit.event)) == unit.event
 
 

@@ -21,7 +21,7 @@ from headcount.privacy.event import (
 )
 from headcount.privacy.exact import exact, exp_bracket, round_down, round_up, sqrt_bracket
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.spend import Pure, Zcdp
+from headcount.privacy.spend import Zcdp
 
 
 def test_numbers_are_read_as_people_mean_them() -> None:
@@ -98,7 +98,7 @@ def test_spends_add_up_exactly() -> None:
     assert total <= Zcdp("0.3", "3e-7")
     assert not total <= Zcdp("0.3", "2.9e-7")
     with pytest.raises(UsageError):
-        Pure(0)
+        Zcdp(-1)
 
 
 EVENTS: list[Event] = [
