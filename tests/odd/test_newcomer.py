@@ -224,7 +224,7 @@ def test_a_missing_account_may_be_one_that_exists(place: Path) -> None:
         ([*COUNT, "--by=time:mnth"], "year, quarter, month, week, day or hour: --by time:day."),
         ([*COUNT, "--by=page,time:month"], "repeat the option: --by page --by time:month."),
         (["quantiles", "ages.csv", "--user=user", "--of=age", "--low=0", "--high=9"],
-         "--type age=integer."),
+         "--type age=number,"),
         ([*COUNT, "--by=page", "--out=x.xlsx"], "not 'x.xlsx'. Write 'x.csv'."),
         ([*COUNT, "--by=page", "--plot=x.gif"], "not 'x.gif'. Write 'x.svg'."),
         ([*COUNT, "--by=page", "--epsilon=0"], "Write --epsilon 1."),
