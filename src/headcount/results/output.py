@@ -56,7 +56,8 @@ def check_output(
         raise refused(name, "the path of a file", path, instead)
     where = Path(path)
     if endings and where.suffix.lower() not in endings:
-        instead = quoted(where.with_suffix(endings[-1] if endings == ROWS else endings[0]))
+        if where.name:
+            instead = quoted(where.with_suffix(endings[-1] if endings == ROWS else endings[0]))
         raise refused(name, f"a file that ends in {' or '.join(endings)}", path, instead)
     if where.suffix.lower() in PICTURES and endings == PICTURES:
         require_plots()
