@@ -99,7 +99,7 @@ def ours(source: Any, folder: Path, **asked: Any) -> Callable[[], object]:
         data = hc.open(
             source, user="user_id", account="bench", budget=BUDGET, ledger=folder / "ledger.db"
         )
-        return data.count_users(by="item", spend=SPEND, **asked).release()
+        return data.count_users(by="item", spend=SPEND, **asked).release(fresh=True)
 
     return run
 
@@ -127,7 +127,7 @@ def events_on_duckdb(path: Path, folder: Path, repeats: int) -> float:
         data = hc.open(
             str(path), user="user_id", account="bench", budget=BUDGET, ledger=folder / "ledger.db"
         )
-        return data.count_events(by="item", groups=KNOWN, spend=SPEND).release()
+        return data.count_events(by="item", groups=KNOWN, spend=SPEND).release(fresh=True)
 
     by_user = f"select max(n) from (select count(*) as n from '{path}' group by user_id)"
     by_item = f"select item, count(*) from '{path}' group by item"
@@ -151,7 +151,7 @@ def distribution_on_duckdb(path: Path, folder: Path, repeats: int) -> dict[str, 
         data = hc.open(
             str(path), user="user_id", account="bench", budget=BUDGET, ledger=folder / "ledger.db"
         )
-        return data.distribution(by="item", groups=KNOWN, spend=SPEND).release()
+        return data.distribution(by="item", groups=KNOWN, spend=SPEND).release(fresh=True)
 
     runs = {"bare": lambda: duckdb.connect().execute(query).fetchall(), "shares": shares}
     least = smallest(runs, repeats)

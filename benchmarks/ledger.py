@@ -11,11 +11,13 @@ database with the same settings, committed before the next.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import itertools
 import json
 import multiprocessing
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import statistics
@@ -24,8 +26,9 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from fractions import Fraction
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,8 @@ EVENT = GaussianNoise(Fraction(1), Fraction(50))
 FORK = multiprocessing.get_context("fork")
 ROW = "x" * 600
 ROUNDS = 3
+PATIENCE = 120
+"""Seconds after which a process hangs, and is not slow."""
 
 
 def charger(address: str) -> Callable[[], object]:
@@ -64,19 +69,22 @@ def charger(address: str) -> Callable[[], object]:
     return charge
 
 
-def bare_sqlite(address: str) -> Callable[[], object]:
+@contextmanager
+def bare_sqlite(address: str) -> Iterator[Callable[[], object]]:
     """Insert one row into SQLite, flushed."""
-    raw = sqlite3.connect(address, isolation_level=None)
-    raw.execute("PRAGMA synchronous=FULL")
-    raw.execute("CREATE TABLE IF NOT EXISTS bare (key TEXT PRIMARY KEY, row TEXT)")
-    return lambda: raw.execute("INSERT INTO bare VALUES (?, ?)", (uuid.uuid4().hex, ROW))
+    # Closed before any fork: a child of an open connection believes in locks it does not have.
+    with closing(sqlite3.connect(address, isolation_level=None)) as raw:
+        raw.execute("PRAGMA synchronous=FULL")
+        raw.execute("CREATE TABLE IF NOT EXISTS bare (key TEXT PRIMARY KEY, row TEXT)")
+        yield lambda: raw.execute("INSERT INTO bare VALUES (?, ?)", (uuid.uuid4().hex, ROW))
 
 
-def bare_postgres(address: str) -> Callable[[], object]:
+@contextmanager
+def bare_postgres(address: str) -> Iterator[Callable[[], object]]:
     """Insert one row into PostgreSQL, flushed."""
-    raw = psycopg.connect(address, autocommit=True)
-    raw.execute("CREATE TABLE IF NOT EXISTS bare (key text PRIMARY KEY, row text)")
-    return lambda: raw.execute("INSERT INTO bare VALUES (%s, %s)", (uuid.uuid4().hex, ROW))
+    with psycopg.connect(address, autocommit=True) as raw:
+        raw.execute("CREATE TABLE IF NOT EXISTS bare (key text PRIMARY KEY, row text)")
+        yield lambda: raw.execute("INSERT INTO bare VALUES (%s, %s)", (uuid.uuid4().hex, ROW))
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -100,6 +108,8 @@ def crowd(address: str, n: int, for_seconds: float) -> list[list[float]]:
     gate, answers = FORK.Barrier(n), FORK.SimpleQueue()
 
     def member() -> None:
+        # One that hangs is asked where.
+        faulthandler.register(signal.SIGUSR1)
         charge = charger(address)
         charge()
         gate.wait()
@@ -113,7 +123,22 @@ def crowd(address: str, n: int, for_seconds: float) -> list[list[float]]:
     members = [FORK.Process(target=member) for _ in range(n)]
     for process in members:
         process.start()
-    took = [answers.get() for _ in members]
+    took: list[list[float]] = []
+    until = time.monotonic() + PATIENCE + for_seconds
+    while len(took) < n and time.monotonic() < until and not any(p.exitcode for p in members):
+        # Woken by each that ends, so that one that died is not waited for.
+        wait([process.sentinel for process in members if process.is_alive()], timeout=1)
+        while not answers.empty():
+            took.append(answers.get())
+    if len(took) < n:
+        for process in members:
+            if process.is_alive():
+                os.kill(process.pid or 0, signal.SIGUSR1)
+        time.sleep(1)
+        codes = [process.exitcode for process in members]
+        for process in members:
+            process.kill()
+        raise SystemExit(f"{n - len(took)} of {n} processes gave no answer: exit codes {codes}")
     for process in members:
         process.join()
     return took
@@ -127,7 +152,7 @@ def p99(latencies: list[float]) -> float:
 def measure(
     name: str,
     new_address: Callable[[], str],
-    bare: Callable[[str], Callable[[], object]],
+    bare: Callable[[str], AbstractContextManager[Callable[[], object]]],
     scale: int,
 ) -> dict[str, float]:
     """All figures of one store."""
@@ -140,7 +165,8 @@ def measure(
         address = new_address()
         ledger = Ledger(address)
         ledger.open_account("bench", Budget(rho=10**6, delta=1e-6))
-        one, plain = one_process(charger(address), bare(address), 100 * scale)
+        with bare(address) as insert:
+            one, plain = one_process(charger(address), insert, 100 * scale)
         charges += one
         bares += plain
         for n, rounds in crowds.items():

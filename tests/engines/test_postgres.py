@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import ibis
 import psycopg
 import pytest
 
+import headcount as hc
 from headcount.contributions import Tally, bound
-from headcount.errors import SchemaError, UsageError
+from headcount.errors import HeadcountError, SchemaError, UsageError
+from headcount.ledger.ledger import Ledger
 from headcount.privacy.bounds import Bounds
 from headcount.tables import Kind, open_table
 
@@ -48,6 +51,32 @@ def test_collations_are_told_by_their_numbers(name: str, postgres_address: str) 
     with pytest.raises(SchemaError, match="treats different texts as equal"):
         open_table(address, user="who")
     assert open_table(address, user="own").columns["word"] is Kind.TEXT
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "alter table changing drop column word",
+        "alter table changing rename column word to other",
+        "alter table changing alter column word type integer using 1",
+        "drop table changing",
+    ],
+)
+def test_a_table_that_changed_since_its_plan_is_not_charged(
+    change: str, postgres_address: str, tmp_path: Path
+) -> None:
+    address = f"{postgres_address}?table=changing"
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute("drop table if exists changing")
+        connection.execute("create table changing (who text, word text)")
+        connection.execute("insert into changing values ('a', 'x'), ('b', 'x')")
+        budget = hc.Budget(epsilon=1, delta=1e-6)
+        data = hc.open(address, user="who", account="c", budget=budget, ledger=tmp_path / "l.db")
+        plan = data.count_users("word", groups=["x"], spend="1/2")
+        connection.execute(change)
+    with pytest.raises(HeadcountError, match="nothing was charged"):
+        plan.release()
+    assert not Ledger(tmp_path / "l.db").accounts()
 
 
 WITHIN = "with base as (select min(who) as who, max(page) as page from law.base group by page) "

@@ -154,6 +154,7 @@ class Charge:
     charged_at: str
     result: bytes | None
     paid_for: tuple[Event, Neighbours] | None = None
+    opened_account: bool = False
 
     @property
     def named(self) -> str:

@@ -34,7 +34,7 @@ def _budget(value: Any, name: str) -> Budget | None:
 
 
 def _share(value: Any, name: str) -> Budget | Literal[0]:
-    if value == 0 and isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == 0:
         return 0
     if not isinstance(value, Budget):
         needed = "a Budget, or 0 for nothing more"

@@ -18,7 +18,7 @@ from headcount.ledger.asking import (
     find,
 )
 from headcount.ledger.journal import LAST, Head, head_from
-from headcount.ledger.opening import opening_steps, taken
+from headcount.ledger.opening import ADD_ACCOUNT, opening_steps, taken
 from headcount.ledger.reading import ACCOUNT, COVERING, QUOTA_OF, account_from, quota_from
 from headcount.ledger.stores import functions, statements
 from headcount.ledger.stores.store import Writer
@@ -27,7 +27,7 @@ from headcount.ledger.stores.store import Writer
 def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
     """Charge, or find the charge made before under the same key or for the same question [O1]."""
     by_functions = writer.store.has_functions
-    opening = ask.opening
+    opening, is_first = ask.opening, False
     if opening.budget is not None or (opening.covers and not by_functions):
         # In the same transaction: an account is opened by a charge, and by nothing that fails.
         _, _, steps = opening_steps(
@@ -39,12 +39,14 @@ def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
             opening.account.neighbours,
             opening.covers,
         )
+        is_first = any(statement is ADD_ACCOUNT for statement, _ in steps)
         writer.run(*steps)
     make = functions.charge if by_functions else statements.charge
     outcome = make(writer, ledger, ask)
     if outcome.head is None:
         return _known_or_refused(writer, ledger, ask, outcome)
-    return Charge(outcome.head.sequence, True, ask.key, outcome.at, None), outcome.head
+    charge = Charge(outcome.head.sequence, True, ask.key, outcome.at, None, opened_account=is_first)
+    return charge, outcome.head
 
 
 def _known_or_refused(

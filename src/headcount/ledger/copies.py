@@ -22,6 +22,7 @@ from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import FIELDS, HASHED, start
 from headcount.ledger.schema import VERSION_TABLE
 from headcount.ledger.stores.connect import open_store
+from headcount.ledger.stores.log_files import is_open_here, one_at_a_time
 from headcount.ledger.stores.migrate import bring_up_to_date
 from headcount.ledger.stores.refusals import reason
 from headcount.ledger.verify import check
@@ -40,11 +41,17 @@ def verify_copy(path: str | Path) -> History:
     """Check every entry, sum, cost and stored result of a copy, as far as it goes."""
     where = Path(path)
     try:
-        with where.open("rb") as file:
-            is_database = file.read(len(SQLITE)) == SQLITE
-        return _database(where) if is_database else _journal(where)
+        return _database(where) if _is_database(where) else _journal(where)
     except OSError:
         raise UsageError(f"The copy {quoted(where)} cannot be read. {GIVE}") from None
+
+
+def _is_database(path: Path) -> bool:
+    if is_open_here(path):
+        # Not looked into: closing it again would give up the locks of the ledger that is open.
+        return True
+    with path.open("rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 def _database(path: Path) -> History:
@@ -73,7 +80,12 @@ def _copy(path: Path, to: Path) -> None:
     has_log = Path(f"{path}-wal").exists()
     only_read = "mode=ro" if has_log else "mode=ro&immutable=1"
     address = f"{path.resolve().as_uri()}?{only_read}"
-    with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(to)) as own:
+    # In a turn: it may be a ledger that this process has open.
+    with (
+        one_at_a_time(),
+        closing(sqlite3.connect(address, uri=True)) as source,
+        closing(sqlite3.connect(to)) as own,
+    ):
         source.backup(own)
 
 

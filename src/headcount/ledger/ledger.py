@@ -109,6 +109,11 @@ class Ledger(Opened):
         begins = read("source", start, called="start")
         return self._read(lambda connection: reading.covered_from(connection, begins), [])
 
+    def first_covered(self, sources: Sequence[str]) -> str | None:
+        """The one of the sources that was the first to belong to an account."""
+        asked = read("sources", sources)
+        return self._read(lambda connection: reading.first_covered(connection, asked), None)
+
     def covered_by(self, account: str) -> list[str]:
         """The sources that belong to an account."""
         name = read("account", account)

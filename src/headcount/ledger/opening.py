@@ -125,7 +125,7 @@ def taken(source: str, account: str) -> str:
     return (
         f"{source!r} belongs to account {account!r}. A second budget for the same people would "
         "break the promise made with the first. Nothing was charged. Use "
-        f"account={account!r}, or leave account out."
+        f"account={account!r}, or leave account out and open the table again."
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headcount.ledger.account import Account, Entry, Quota, from_units
-from headcount.ledger.journal import CHARGE, is_kind
+from headcount.ledger.journal import CHARGE, COVER, is_kind
 from headcount.ledger.schema import accounts, covers, entries, pieces, quotas, results
 from headcount.privacy.event import from_record
 from headcount.privacy.neighbours import Neighbours
@@ -79,6 +79,18 @@ def covered_from(connection: sa.Connection, start: str) -> list[tuple[str, str]]
     """The covered sources that begin so, each with its account."""
     query = sa.select(covers).where(sa.func.substr(covers.c.source, 1, len(start)) == start)
     return [(row.source, row.account) for row in connection.execute(query)]
+
+
+def first_covered(connection: sa.Connection, sources: Sequence[str]) -> str | None:
+    """The one of the sources that was covered first."""
+    query = (
+        sa.select(entries.c.key)
+        .where(is_kind(COVER), entries.c.key.in_(sources))
+        .order_by(entries.c.sequence)
+        .limit(1)
+    )
+    found = connection.execute(query).scalar() if sources else None
+    return None if found is None else str(found)
 
 
 def keys_from(connection: sa.Connection, account: str, start: str) -> list[str]:

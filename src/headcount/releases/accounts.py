@@ -16,7 +16,7 @@ from headcount.ledger.opening import check_new, check_same, taken
 from headcount.ledger.stores.mounts import file_system
 from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
-from headcount.tables.identity import Identity
+from headcount.tables.identity import Identity, other_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,12 +90,29 @@ def _owners(book: Ledger, identity: Identity) -> list[tuple[str, str]]:
     """
     keys = (*identity.names, *identity.former, *(file.key for file in identity.files))
     owners = list(book.covering(keys).items())
+    unseen = []
     for file in identity.files:
         inode = file.inode
-        for record, owner in book.covered_from(inode) if inode else ():
-            if file.is_recorded(record):
-                owners.append((file.key, owner))
+        records = book.covered_from(inode) if inode else []
+        owners += [(file.key, owner) for record, owner in records if file.is_recorded(record)]
+        if file.record not in dict(records) or file.has_other_names:
+            # Not charged as it is now: written anew since, perhaps, and then given this name.
+            unseen.append(file)
+    if unseen:
+        covered = dict(book.covered_from("/"))
+        owners += [(file.key, covered[key]) for file, key in other_names(unseen, list(covered))]
     return owners
+
+
+def first_names(book: Ledger, identity: Identity) -> dict[str, str]:
+    """What files that have several names are called in requests: by the one first charged."""
+    linked = [file for file in identity.files if file.has_other_names]
+    names: dict[str, list[str]] = {file.key: [file.key] for file in linked}
+    if linked:
+        covered = [key for key, _ in book.covered_from("/")]
+        for file, key in other_names(linked, covered):
+            names[file.key].append(key)
+    return {key: book.first_covered(also) or key for key, also in names.items()}
 
 
 def check_owner(book: Ledger, account: str, identity: Identity) -> None:

@@ -13,7 +13,7 @@ from headcount.errors import BudgetError, UsageError
 from headcount.ledger.ledger import refusal
 from headcount.privacy.event import to_record
 from headcount.privacy.neighbours import Neighbours
-from headcount.releases.accounts import check_owner
+from headcount.releases.accounts import check_owner, first_names
 from headcount.releases.plan import Plan
 from headcount.releases.request import Request
 from headcount.releases.run import ReadAndDraw, Work
@@ -70,10 +70,11 @@ def request_of(
     dataset: Opened, account: str, verb: str, by: Any, arguments: tuple[tuple[str, Any], ...] = ()
 ) -> Request:
     """What is asked of which rows, spelled from public words."""
+    identity = dataset.table.identity
     return Request(
         verb=verb,
         source=account,
-        identity=dataset.table.identity.spelled,
+        identity=identity.spelled(first_names(dataset.ledger, identity)),
         user=dataset.table.user,
         arguments=(
             ("by", None if by is None else spelled_by(by)),
@@ -117,7 +118,7 @@ def affordable_plan(
             stages,
             dataset.table,
             account,
-            lambda: check_owner(dataset.ledger, account.name, dataset.table.identity),
+            lambda: _check_source(dataset, account.name),
         ),
         ledger=dataset.ledger,
         opening=dataset.opening_of(account),
@@ -127,6 +128,12 @@ def affordable_plan(
         details=(*_listed(groups), *details),
         quota=quota,
     )
+
+
+def _check_source(dataset: Opened, account: str) -> None:
+    """Refuse a source that is not what it was when it was opened."""
+    check_owner(dataset.ledger, account, dataset.table.identity)
+    dataset.table.check_columns()
 
 
 def _listed(groups: Sequence[Any] | None) -> tuple[tuple[str, str], ...]:

@@ -71,7 +71,8 @@ class Work:
     account: Account
     """The account that pays, as it was when this was planned."""
     check: Callable[[], None]
-    """Refuses a source that is another account's by now: links move, and others open accounts."""
+    """Refuses a source that is another by now, or another account's: files and links are moved,
+    and others open accounts."""
 
     def charged(self, ledger: Ledger, opening: Opening, *, key: str, fresh: bool) -> Charge:
         """Charge for it, or find what was charged before."""
@@ -171,7 +172,7 @@ def _log(charge: Charge, key: str | None, ledger: Ledger, opening: Opening) -> N
     if key not in (None, charge.key):
         log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
     log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
-    if charge.is_new and opening.budget is not None and len(ledger.accounts()) == 1:
+    if charge.opened_account and len(ledger.accounts()) == 1:
         log.warning(NEW_LEDGER, opening.account.name, ledger.address)
 
 

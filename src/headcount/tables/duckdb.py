@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.errors import UsageError
 from headcount.stops import raise_if_stopped
 from headcount.tables.duckdb_identity import identity_of
-from headcount.tables.duckdb_schema import collated, cursor_of
+from headcount.tables.duckdb_schema import collated, cursor_of, described
 from headcount.tables.duckdb_views import DuckDBRelations
 from headcount.tables.engine import (
     MAX_TEXT_BYTES,
@@ -44,7 +44,12 @@ def own_duckdb(path: str | None, scratch: Scratch, memory: str | None) -> Any:
     import ibis
 
     connection = ibis.duckdb.connect(path, read_only=True) if path else ibis.duckdb.connect()
-    settings = {"temp_directory": str(scratch.path), "autoinstall_known_extensions": "false"}
+    settings = {
+        "temp_directory": str(scratch.path),
+        "autoinstall_known_extensions": "false",
+        # It takes a file that was written twice within a second for the first of the two.
+        "enable_external_file_cache": "false",
+    }
     if memory is not None:
         settings["memory_limit"] = _checked(memory)
     connection.con.execute("set enable_progress_bar = false")
@@ -130,6 +135,12 @@ class DuckDBEngine:
             name: Kind.FOLDED_TEXT if kind is Kind.TEXT and name in folded else kind
             for name, kind in kinds.items()
         }
+
+    def description(self, expr: Any) -> Mapping[str, str]:
+        """What this session's connection finds; a view is made of files as they are by now."""
+        query = self.compiled(expr)
+        with self._turn:
+            return described(self._here().connection, query)
 
     def identity(self, expr: Any) -> Identity:
         """The files of the databases that hold the tables, and what is made of these."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.tables.duckdb_views import DuckDBRelations, Relation, named_relations
-from headcount.tables.identity import FilePart, Identity
+from headcount.tables.identity import FilePart, Identity, Read
 from headcount.tables.public import private_leaves
 from headcount.tables.view_tables import base_tables
 
@@ -36,7 +36,7 @@ class _Tracing:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.files: list[FilePart] = []
-        self.rows: list[str] = []
+        self.rows: list[Read] = []
         self.untraced = ""
 
     def add(self, catalog: str, schema: str, name: str) -> None:
@@ -46,7 +46,7 @@ class _Tracing:
             self.untraced = f"the name {name!r}, which no table has"
         relations = DuckDBRelations(self._connection, trusted=True)
         meant = relations.preferred(found, schema) if len(found) > 1 else found
-        self.rows += [self._place(each)[1] for each in meant]
+        self.rows += [Read(self._place(each)[1]) for each in meant]
         # What a name could mean shares the budget, whichever of it is meant.
         for each in found:
             self._add(each)

@@ -17,7 +17,7 @@ BINARY = ("", "binary", "c", "posix")
 
 def described(connection: Any, query: str) -> dict[str, str]:
     """The names and types of a query's columns, as DuckDB spells them."""
-    rows = execute(connection.con, f"describe {query}").fetchall()
+    rows = execute(connection, f"describe {query}").fetchall()
     return {name: kind for name, kind, *_ in rows}
 
 

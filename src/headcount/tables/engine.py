@@ -69,6 +69,10 @@ class Engine(Protocol):
         """
         ...
 
+    def description(self, expr: Any) -> Mapping[str, str]:
+        """The columns of an expression and their types, as the engine has them now."""
+        ...
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256 of a text's UTF-8 bytes, as 64 lower-case hex digits."""
         ...

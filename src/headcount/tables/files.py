@@ -136,7 +136,16 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     check_types(options.types, [*columns, *folders[0]], user)
     scratch = Scratch()
     connection = own_duckdb(None, scratch, options.memory)
-    show = registers(csv_dataset(paths, csv, columns, folders))
+    register = registers(csv_dataset(paths, csv, columns, folders))
+
+    def show(connection: Any) -> None:
+        if csv_columns(paths, csv, pattern) != columns:
+            raise SchemaError(
+                f"The first line of {quoted(pattern)} does not name the columns any more that the "
+                f"table was opened with. {NOTHING} Open the table again."
+            )
+        register(connection)
+
     show(connection.con)
     names = [*columns, *folders[0]]
     table, _ = table_on(connection, ROWS, dict.fromkeys(names, "VARCHAR"))

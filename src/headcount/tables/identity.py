@@ -40,6 +40,14 @@ class FilePart:
         return f"{INODE}{found.st_dev}:{found.st_ino}{self.part}:"
 
     @property
+    def has_other_names(self) -> bool:
+        """Whether the file has hard links beside this one."""
+        try:
+            return os.stat(self.path).st_nlink > 1
+        except OSError:
+            return False
+
+    @property
     def has_moved(self) -> bool:
         """Whether a link stands in its way that was not there before."""
         return os.path.realpath(self.path) != self.path
@@ -77,6 +85,33 @@ def _mark(path: str) -> str:
     return hashlib.sha256(str(written).encode()).hexdigest()[:16]
 
 
+def other_names(files: Sequence[FilePart], keys: Sequence[str]) -> list[tuple[FilePart, str]]:
+    """Which of the keys name one of these files too, as the file system has it now."""
+    wanted: dict[str | None, list[FilePart]] = {}
+    for file in files:
+        wanted.setdefault(file.inode, []).append(file)
+    found = []
+    for part in {file.part for file in files}:
+        for key in keys:
+            inode = FilePart(key.removesuffix(part), part).inode if key.endswith(part) else None
+            same = wanted.get(inode, ()) if inode is not None else ()
+            found += [(file, key) for file in same if file.key != key]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A relation or file that is read, with what its folders say of the rows, where they may."""
+
+    key: str
+    said: tuple[tuple[str, str | None], ...] | None = None
+
+    def spelled(self, names: Mapping[str, str]) -> str:
+        """In a request, under the name that it has there."""
+        key = names.get(self.key, self.key)
+        return key if self.said is None else json.dumps([key, self.said])
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """What a source is to the ledger: whose budget it takes, and which rows it has.
@@ -95,14 +130,16 @@ class Identity:
     names: tuple[str, ...] = ()
     files: tuple[FilePart, ...] = ()
     former: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
+    rows: tuple[Read, ...] = ()
     query: str = ""
     untraced: str = ""
 
-    @property
-    def spelled(self) -> tuple[str, ...]:
-        """For a request: the same for every spelling of the same rows, and for no others."""
-        return (*sorted(self.rows), self.query)
+    def spelled(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """For a request: the same for every spelling of the same rows, and for no others.
+
+        names:  what files are called in requests that have several names
+        """
+        return (*sorted(row.spelled(names) for row in self.rows), self.query)
 
     @property
     def covers(self) -> tuple[str, ...]:
@@ -118,7 +155,7 @@ def of_files(
     """The identity of files, each by itself, with what its folders say of it."""
     files = tuple(FilePart(os.path.realpath(path)) for path in paths)
     said = folders or [{} for _ in paths]
-    rows = tuple(json.dumps([f.key, sorted(s.items())]) for f, s in zip(files, said, strict=True))
+    rows = tuple(Read(f.key, tuple(sorted(s.items()))) for f, s in zip(files, said, strict=True))
     former = (str(Path(pattern).resolve()),)
     return Identity(files=tuple(dict.fromkeys(files)), former=former, rows=rows)
 

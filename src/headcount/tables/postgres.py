@@ -118,6 +118,12 @@ class PostgresEngine:
         with self.session():
             return self._kinds(expr, known)
 
+    def description(self, expr: Any) -> Mapping[str, str]:
+        """What the server finds."""
+        query = self._compiled(expr)
+        with self._turn:
+            return types_of(self.connection, query)
+
     def _kinds(self, expr: Any, known: Mapping[str, Kind]) -> Mapping[str, Kind]:
         try:
             query = self._compiled(expr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from headcount.errors import UsageError
-from headcount.tables.identity import Identity
+from headcount.tables.identity import Identity, Read
 from headcount.tables.postgres_schema import quoted
 from headcount.tables.public import private_leaves
 
@@ -65,7 +65,7 @@ def identity_of(connection: Any, expr: Any) -> Identity:
 
 def _identity(connection: Any, expr: Any) -> Identity:
     names: list[str] = []
-    rows: list[str] = []
+    rows: list[Read] = []
     untraced = "a query in SQL" if private_leaves(expr, "SQLQueryResult") else ""
     with connection.con.cursor() as cursor:
         # Asked first: a statement that fails would end the caller's transaction.
@@ -87,7 +87,7 @@ def _identity(connection: Any, expr: Any) -> Identity:
             for oid, within, name, leads_elsewhere, is_read in cursor.fetchall():
                 names.append(f"postgres:{server}/{database}/{oid}")
                 names.append(f"postgres:{server}/{called}/{within}.{name}")
-                rows += [f"postgres:{server}/{database}/{oid}"] if is_read else []
+                rows += [Read(f"postgres:{server}/{database}/{oid}")] if is_read else []
                 if leads_elsewhere:
                     untraced = untraced or f"{name!r}, a foreign table or a view with functions"
     return Identity(names=tuple(dict.fromkeys(names)), rows=tuple(rows), untraced=untraced)

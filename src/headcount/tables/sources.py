@@ -86,7 +86,7 @@ def _from_address(address: Address, options: Options) -> Source:
             f"writing to it. {NOTHING}"
         ) from None
     try:
-        types = described(connection, named(address.table, address.schema))
+        types = described(connection.con, named(address.table, address.schema))
     except Exception:
         raise UsageError(f"There is no table to read at {address}. {NOTHING}") from None
     table, others = table_on(connection, address.table, types, address.schema)
@@ -151,7 +151,7 @@ def _from_frame(frame: Any, package: str, options: Options) -> Source:
     connection = own_duckdb(None, scratch, options.memory)
     show = registers(table)
     show(connection.con)
-    known, more = table_on(connection, ROWS, described(connection, ROWS))
+    known, more = table_on(connection, ROWS, described(connection.con, ROWS))
     engine = DuckDBEngine(connection, scratch, show=show)
     # Rows in memory have no place: the account's name and the columns say which they are.
     identity = Identity(query=hashed(repr([(c.name, str(c.type)) for c in table.schema])))

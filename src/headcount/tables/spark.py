@@ -19,7 +19,7 @@ from headcount.tables.engine import (
     through_text,
     withheld,
 )
-from headcount.tables.identity import FilePart, Identity, hashed
+from headcount.tables.identity import FilePart, Identity, Read, hashed
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.query_identity import said_in_memory
 from headcount.tables.sessions import lock_of
@@ -71,6 +71,10 @@ class SparkEngine:
                 kinds[field.name] = Kind.FOLDED_TEXT
         return kinds
 
+    def description(self, expr: Any) -> Mapping[str, str]:
+        """What the data frame was made with; it stays that, whatever becomes of its files."""
+        return {field.name: field.dataType.simpleString() for field in self._query(expr).schema}
+
     def identity(self, expr: Any) -> Identity:
         """The files that Spark would read, and the plan that it makes of them."""
         said = said_in_memory(expr)
@@ -84,7 +88,7 @@ class SparkEngine:
         except Exception:
             return Identity()
         there = tuple(FilePart(os.path.realpath(path)) for path in files)
-        rows = tuple(file.key for file in there)
+        rows = tuple(Read(file.key) for file in there)
         return Identity(files=tuple(dict.fromkeys(there)), rows=rows, query=hashed(plan))
 
     def check_rows(self, expr: Any, user: str, *, trusted: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headcount.errors import SchemaError, UsageError
+from headcount.screens import quoted
 from headcount.tables.engine import Engine
 from headcount.tables.identity import Identity
 from headcount.tables.kinds import Kind, missing
@@ -31,6 +32,8 @@ class UserTable:
     identity: Identity = field(default_factory=Identity)
     said: tuple[tuple[str, str], ...] = ()
     """What whoever opened it said of how it is read, spelled for the request."""
+    described: Mapping[str, str] = field(default_factory=dict)
+    """Its columns and their types when it was opened."""
 
     def __repr__(self) -> str:
         chosen = f" where {self.where}" if self.where else ""
@@ -44,6 +47,22 @@ class UserTable:
         if column not in self.columns:
             raise SchemaError(missing(column, self.columns if self.lists_columns else ()))
         return self.columns[column]
+
+    def check_columns(self) -> None:
+        """Refuse a table that lacks a column by now; in a session, on its connection.
+
+        Columns that were added do no harm.
+        """
+        try:
+            now = self.engine.description(self.expr)
+        except Exception:
+            now = {}
+        if any(now.get(name) != self.described.get(name) for name in self.expr.columns):
+            raise SchemaError(
+                f"{quoted(self.source)} does not have the columns any more, or not with the types, "
+                "that it was opened with. Nothing was read and nothing was charged. Open the table "
+                "again."
+            )
 
 
 def open_table(
@@ -87,4 +106,5 @@ def open_table(
         opened.lists_columns,
         opened.identity,
         options.spelled(),
+        engine.description(rows),
     )

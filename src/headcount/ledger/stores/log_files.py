@@ -11,6 +11,11 @@ All connections of one process to one file share the index, those that come late
 one note for each file, and once it does not hold any more this process cannot use the file again.
 Its connections are not even closed: the last of them would write the pages of the old log into the
 file that was put back.
+
+SQLite's locks on a file are the process's: closing any descriptor of it gives all of them up. So
+the one that the index is read through is closed after the last connection, in one turn, and every
+connection is made in a turn. Locks are not handed down by a fork either, and SQLite in the child
+would believe in those of a connection that was open then: a child does not use such a file.
 """
 
 from __future__ import annotations
@@ -20,7 +25,8 @@ import os
 import sqlite3
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headcount.ledger.stores.log_index import LogIndex
@@ -56,6 +62,14 @@ class Note:
 
 _NOTES: dict[Number, Note] = {}
 _TURNS = [threading.RLock()]
+_OPEN_AT_FORK: set[Number] = set()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """A turn of this process, in which connections are made and closed."""
+    with _TURNS[0]:
+        yield
 
 
 class Connection(sqlite3.Connection):
@@ -66,9 +80,13 @@ class Connection(sqlite3.Connection):
 
     def close(self) -> None:
         """Close, or leave all that is open to the end of the process."""
-        files, self.files = self.files, None
-        if files is None or files.let_go(self):
-            super().close()
+        with one_at_a_time():
+            files, self.files = self.files, None
+            if files is None:
+                super().close()
+            elif files.may_close(self):
+                super().close()
+                files.let_go(self)
 
     def __del__(self) -> None:
         with suppress(sqlite3.Error):
@@ -83,19 +101,18 @@ class LogFiles:
         self._beside = [Path(f"{path}{ending}") for ending in ("-wal", "-shm")]
 
     def note(self, connection: Connection) -> None:
-        """Note what a new connection has open, if it is the first one of this process."""
+        """In the turn that made a connection, note what the first one of this process has open."""
         connection.execute(OPENS_BOTH).fetchone()
-        with _TURNS[0]:
-            connection.file = number(self._path)
-            if connection.file is None:
-                return
-            beside = self._there()
-            note = _NOTES.get(connection.file)
-            if note is None or not note.is_in_use:
-                note = _NOTES[connection.file] = Note(beside, LogIndex(*self._beside))
-            note.connections.add(connection)
-            connection.files = self
-            note.compare(beside)
+        connection.file = number(self._path)
+        if connection.file is None:
+            return
+        beside = self._there()
+        note = _NOTES.get(connection.file)
+        if note is None:
+            note = _NOTES[connection.file] = Note(beside, LogIndex(*self._beside))
+        note.connections.add(connection)
+        connection.files = self
+        note.compare(beside)
 
     def are_lost(self) -> bool:
         """Whether what this process has open is not what is there."""
@@ -109,22 +126,27 @@ class LogFiles:
         with _TURNS[0]:
             return self._note() is not None
 
-    def let_go(self, connection: Connection) -> bool:
-        """Whether a connection may be closed. It is no longer counted on in any case."""
-        with _TURNS[0]:
-            note = None if connection.file is None else _NOTES.get(connection.file)
-            if connection.file is None or note is None:
-                return True
-            # From a file that is not at its name any more, SQLite itself writes nothing.
-            is_there = number(self._path) == connection.file
-            if note.is_lost or (is_there and note.compare(self._there())):
-                _never_closed(connection)
-                return False
-            note.connections.discard(connection)
-            if not note.is_in_use:
-                note.index.close()
-                del _NOTES[connection.file]
+    def may_close(self, connection: Connection) -> bool:
+        """Whether a connection may be closed; one that may not stays open for ever."""
+        note = _NOTES.get(connection.file) if connection.file is not None else None
+        if note is None:
             return True
+        # From a file that is not at its name any more, SQLite itself writes nothing.
+        is_there = number(self._path) == connection.file
+        if note.is_lost or (is_there and note.compare(self._there())):
+            _never_closed(connection)
+            return False
+        return True
+
+    def let_go(self, connection: Connection) -> None:
+        """Count no longer on a connection that was closed; the last one takes the index with it."""
+        note = _NOTES.get(connection.file) if connection.file is not None else None
+        if connection.file is None or note is None:
+            return
+        note.connections.discard(connection)
+        if not note.is_in_use:
+            note.index.close()
+            del _NOTES[connection.file]
 
     def _note(self) -> Note | None:
         file = number(self._path)
@@ -149,10 +171,26 @@ def _never_closed(connection: Connection) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
-def _new_turns() -> None:
+def is_open_here(path: Path) -> bool:
+    """Whether this process has a connection to the file."""
+    with one_at_a_time():
+        file = number(path)
+        return file is not None and file in _NOTES
+
+
+def was_open_at_fork(path: Path) -> bool:
+    """Whether this process has a connection to the file from the process that it was forked of."""
+    return bool(_OPEN_AT_FORK) and number(path) in _OPEN_AT_FORK
+
+
+def _begin_child() -> None:
+    # A thread that does not exist in the child may have had the turn.
     _TURNS[0] = threading.RLock()
+    for file, note in _NOTES.items():
+        if note.is_in_use:
+            _OPEN_AT_FORK.add(file)
+            note.is_lost = True
 
 
-# A thread that does not exist in the child may have had the turn.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_turns)
+    os.register_at_fork(after_in_child=_begin_child)

@@ -21,7 +21,13 @@ from headcount.ledger.distrust import LOG_LOST, LOST_WITH_IT, NOTHING, distruste
 from headcount.ledger.journal import Head
 from headcount.ledger.steps import Rows
 from headcount.ledger.stores.flush import Flush
-from headcount.ledger.stores.log_files import Connection, LogFiles, number
+from headcount.ledger.stores.log_files import (
+    Connection,
+    LogFiles,
+    number,
+    one_at_a_time,
+    was_open_at_fork,
+)
 from headcount.ledger.stores.place import check_place
 from headcount.ledger.stores.queue import in_line
 from headcount.ledger.stores.store import SEEN, Store
@@ -32,7 +38,7 @@ NORMAL = 1
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 
 
-def _settings(connection: Any, _record: object) -> None:
+def _settings(connection: Any) -> None:
     # SQLAlchemy and the store begin transactions; the driver must not.
     connection.isolation_level = None
 
@@ -48,7 +54,6 @@ def _settings(connection: Any, _record: object) -> None:
     ask("fullfsync=ON")
     ask("checkpoint_fullfsync=ON")
     if journal != "wal" or ask("synchronous") != NORMAL:
-        connection.close()
         raise LedgerError(
             f"SQLite did not take the settings that the ledger rests on: journal_mode is "
             f"{journal!r} and must be 'wal', synchronous must be NORMAL. Nothing was charged. Put "
@@ -73,26 +78,29 @@ class SQLiteStore(Store):
         engine = sa.create_engine(
             address.url, paramstyle="named", creator=lambda: self._connected(address.path)
         )
-        sa.event.listen(engine, "connect", _settings)
-        sa.event.listen(engine, "connect", self._note_files)
         sa.event.listen(engine, "checkout", self._refuse_other_file)
         return engine
 
     def _connected(self, path: Path) -> sqlite3.Connection:
         # Before SQLite opens anything: a new connection would use what an old one has open.
         self._refuse_lost_log()
-        return _connected(path)
-
-    def _note_files(self, connection: Connection, _record: object) -> None:
-        self._files.note(connection)
+        with one_at_a_time():
+            connection = _connected(path)
+            try:
+                _settings(connection)
+                self._files.note(connection)
+            except BaseException:
+                connection.close()
+                raise
         self._refuse_lost_log()
+        return connection
 
     def tables(self) -> set[str]:
         """The tables in the file, if there is one. Nothing is made and no setting is changed."""
         path = self.address.path
         if not path.exists() or path.stat().st_size == 0:
             return set()
-        with closing(_connected(path)) as connection:
+        with one_at_a_time(), closing(_connected(path)) as connection:
             return {str(row[0]) for row in connection.execute(TABLES)}
 
     def make_place(self) -> None:
@@ -115,6 +123,13 @@ class SQLiteStore(Store):
             raise DisconnectionError
 
     def _refuse_lost_log(self, *_: object, happened: str = NOTHING) -> None:
+        if was_open_at_fork(self.address.path):
+            raise LedgerError(
+                f"This process was forked while another thread was using the ledger "
+                f"{str(self.address)!r}, and cannot use it: SQLite's locks stay with the process "
+                "that took them. Nothing was charged. Start processes by 'spawn' or 'forkserver', "
+                "or before any thread uses the ledger."
+            )
         if self._files.are_lost():
             raise distrusted(self.address, LOG_LOST, happened) from None
 
@@ -220,7 +235,7 @@ class SQLiteStore(Store):
             return f"uid-{os.getuid()}"
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connected(path: Path) -> Connection:
     """A connection to a file that is there: SQLite must never put an empty one in its place."""
     place = f"file:{quote(str(path))}?mode=rw"
     return sqlite3.connect(

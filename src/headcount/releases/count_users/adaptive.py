@@ -109,8 +109,8 @@ class _EqualCount:
                 ("method", mechanism.method),
                 ("within", within),
                 ("groups", spell_groups(self.groups)),
+                # Not which profile is there by now: a question that was answered stays answered.
                 ("top", mechanism.top),
-                ("profile", self.profiled_by),
             ),
             title=self.title,
             method=AUTO if is_open else METHODS[self.branch],
