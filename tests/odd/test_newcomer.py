@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -278,3 +279,15 @@ def test_an_account_without_a_budget_says_the_command(place: Path) -> None:
 )  # fmt: skip
 def test_words_for_a_shell(python: str, shell: str) -> None:
     assert in_shell(python) == shell
+
+
+def test_groups_from_a_pipe(place: Path) -> None:
+    """As `--groups <(sort pages.txt)` hands them over: they can be read once."""
+    reads, writes = os.pipe()
+    os.write(writes, b"p0\np1\n")
+    os.close(writes)
+    ended = run(*BY_PAGE, "--budget=3", f"--groups=/dev/fd/{reads}", "--out=x.csv")
+    os.close(reads)
+    assert ended.code == 0, ended.err
+    rows = Path("x.csv").read_text().splitlines()[-2:]
+    assert [row.split(",")[0] for row in rows] == ['"p0"', '"p1"']

@@ -51,9 +51,11 @@ def verb(name: str) -> Callable[..., None]:
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
         spend = option.spend_of(said["epsilon"], said["spend"])
         output = Output(said["out"], said["plot"])
-        groups = given.get("groups")
-        listed = [] if groups is None else written.lines(groups)
-        output.check(files_of(said["source"], said["ledger"]), result_bytes(listed))
+        if given.get("groups") is not None:
+            # Once: a shell may hand over what cannot be read a second time.
+            given["groups"] = written.lines(given["groups"])
+        listed = result_bytes(given.get("groups") or [])
+        output.check(files_of(said["source"], said["ledger"]), listed)
         data = opened(
             *(said[name] for name in ("source", "user", "delta", "budget")),
             **{name: said[name] for name in ("ledger", "account", "where", "memory")},

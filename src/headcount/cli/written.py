@@ -109,6 +109,5 @@ def pair(text: str) -> tuple[str | None, str | None]:
 
 READERS: Mapping[Written, Callable[[Any, Dataset], Any]] = {
     Written.GROUPING: grouping,
-    Written.LINES: lambda path, _: lines(path),
     Written.RANGES: lambda ranges, _: [pair(text) for text in ranges],
 }
