@@ -50,6 +50,13 @@ def test_slips_cost_nothing_and_the_readme_s_commands_work_after_them(
     first, second = (run(*by_page, "--budget", "3", "--out", "pages.parquet") for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert "shown again, free" in second.stdout
+    swapped = run(
+        "count-users", "events.parquet", "--user=page", "--by=user_id", "--epsilon=1", "--out=x.csv"
+    )
+    assert swapped.returncode == 2
+    assert "--user user_id" in swapped.stderr
+    assert "'user_id' names the people" in swapped.stderr
+    assert "everyone whom the column 'user_id' tells apart" in first.stdout
     shown = run("ledger", "show")
     assert "of 3 spent" in shown.stdout
     (account,) = Ledger(tmp_path / "ledger.db").accounts()

@@ -158,6 +158,11 @@ class Ledger(Opened):
         name, verb = read("account", account), read("verb", verb)
         return self._read(lambda connection: reading.charges_of(connection, name, verb), [])
 
+    def first_users(self, account: str) -> set[str]:
+        """The columns that named the users in the first charges of an account."""
+        name, none = read("account", account), set[str]()
+        return self._read(lambda connection: reading.first_users(connection, name), none)
+
     def stored_result(self, sequence: int) -> bytes | None:
         """What the charge of this number released, if it came to that."""
         number = read("sequence", sequence)

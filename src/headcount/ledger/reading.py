@@ -27,6 +27,8 @@ ACCOUNT = sa.select(
 QUOTA_OF = sa.select(quotas).where(
     quotas.c.account == sa.bindparam("account"), quotas.c.analyst == sa.bindparam("analyst")
 )
+FIRST_CHARGES = 100
+"""So many are looked at for the columns that name an account's users."""
 COVERING = sa.select(covers.c.account).where(covers.c.source == sa.bindparam("source"))
 
 
@@ -136,6 +138,18 @@ def charges_of(connection: sa.Connection, account: str, verb: str | None = None)
         )
         for row in connection.execute(query)
     ]
+
+
+def first_users(connection: sa.Connection, account: str) -> set[str]:
+    """The columns that named the users in the first charges of an account."""
+    query = (
+        sa.select(entries.c.about)
+        .where(is_kind(CHARGE), entries.c.account == account)
+        .order_by(entries.c.sequence)
+        .limit(FIRST_CHARGES)
+    )
+    found = (json.loads(row.about).get("user") for row in connection.execute(query))
+    return {str(user) for user in found if user}
 
 
 def runs(connection: sa.Connection) -> Callable[..., list[Any]]:

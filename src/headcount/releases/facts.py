@@ -17,6 +17,7 @@ from headcount.releases.accounts import check_owner, first_names
 from headcount.releases.plan import Plan
 from headcount.releases.request import Request
 from headcount.releases.run import ReadAndDraw, Work
+from headcount.screens import quoted
 from headcount.tables.by import as_groups, column_of
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def affordable_plan(
     known = dataset.ledger.known(account.name, request.hash, to_show=False)
     quota = None
     if known is None:
+        _refuse_to_list_users(dataset, account.name, by)
         spend = check_affordable(account, event, neighbours)
         quota = dataset.ledger.quota_words(account, spend)
     return Plan(
@@ -128,6 +130,18 @@ def affordable_plan(
         details=(*_listed(groups), *details),
         quota=quota,
     )
+
+
+def _refuse_to_list_users(dataset: Opened, account: str, by: Any) -> None:
+    """Refuse to count by a column that named the people whom the account protects."""
+    columns = [] if by is None else [column_of(part) for part in as_groups(by)]
+    listed = set(columns) & dataset.ledger.first_users(account) if columns else set()
+    for name in sorted(listed):
+        raise UsageError(
+            f"The column {quoted(name)} names the people whom account {quoted(account)} protects: "
+            f"counting by it, with user={dataset.table.user!r}, would list them. Nothing was read "
+            f"and nothing was charged. Write user={name!r}, and count by another column."
+        )
 
 
 def _check_source(dataset: Opened, account: str) -> None:

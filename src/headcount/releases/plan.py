@@ -150,6 +150,7 @@ class Plan:
 
     def _text(self, known: Charge | None, word: str, *, fresh: bool) -> str:
         lines = [
+            ("protects", f"everyone whom the column {self.work.table.user!r} tells apart"),
             ("method", self.method),
             *self.details,
             (

@@ -189,7 +189,7 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
 def _again(charge: Charge, key: str | None) -> Release:
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
-    words = f"{charge.named}; fresh=True draws and charges anew"
+    words = f"{charge.named}, of the table as it was then; fresh=True draws and charges anew"
     if key not in (None, charge.key):
         words = f"{words}. {_not_used(charge, key)}"
     return Release.from_bytes(charge.result, key=charge.key, again=words)

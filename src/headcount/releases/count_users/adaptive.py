@@ -226,8 +226,8 @@ class _EqualCount:
         told = (
             f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
             f"{self.mechanism.within:.3g} of the count allows. The largest is {name}, about "
-            f"{largest['count']:,} ± {half_width:,.0f}. Leave within= out to see all rows, or look "
-            "at release.withheld."
+            f"{largest['count']:,} ± {half_width:,.0f}. They are paid for: look at "
+            "release.withheld. A count without within= would be another question, charged anew."
         )
         middle = float(np.median(counted.counts)) if len(counted.counts) else 0.0
         if largest["count"] > middle:
