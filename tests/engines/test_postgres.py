@@ -79,6 +79,44 @@ def test_a_table_that_changed_since_its_plan_is_not_charged(
     assert not Ledger(tmp_path / "l.db").accounts()
 
 
+PEOPLE = "create table {} as select 'u' || i as who, 'x' as word from generate_series(1, {}) i"
+EXCHANGES = {
+    "a view of another table": "create or replace view seen as select * from people",
+    "a view that mixes people": "create or replace view seen as "
+    "select who, (word || count(*) over ())::text as word from few",
+    "tables that change names": "drop view seen; alter table people rename to gone; "
+    "alter table few rename to people; create view seen as select * from gone",
+}
+
+
+@pytest.mark.parametrize("how", EXCHANGES)
+def test_a_view_that_was_made_anew_since_its_plan_is_not_charged(
+    how: str, postgres_address: str, tmp_path: Path
+) -> None:
+    ledger, budget = tmp_path / "l.db", hc.Budget(epsilon=1, delta=1e-6)
+    schema = f"exchanged_{list(EXCHANGES).index(how)}"
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute(f"create schema {schema}; set search_path to {schema}")
+        connection.execute(PEOPLE.format("people", 500))
+        connection.execute(PEOPLE.format("few", 3))
+        connection.execute("create view seen as select * from few")
+        plans = [
+            hc.open(
+                f"{postgres_address}?table={schema}.{name}",
+                user="who",
+                account=account,
+                budget=budget,
+                ledger=ledger,
+            ).count_users("word", groups=["x"], spend="1/2")
+            for name, account in (("people", "web"), ("seen", "other"))
+        ]
+        plans[0].release()
+        connection.execute(EXCHANGES[how])
+    with pytest.raises(HeadcountError, match="nothing was charged"):
+        plans[1].release()
+    assert [account.name for account in Ledger(ledger).accounts()] == ["web"]
+
+
 WITHIN = "with base as (select min(who) as who, max(page) as page from law.base group by page) "
 FINE = [
     "select * from law.base",

@@ -95,6 +95,13 @@ def _address(value: Any, name: str) -> str | Path:
     if not isinstance(value, str | Path) or not str(value) or "\x00" in str(value):
         needed = "the path of a file, or postgresql://user@host:5432/database"
         raise refused(name, needed, value, f"{name}='ledger.db'")
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"{name} is a path that is not a text in UTF-8. Write {name}='ledger.db'. Nothing was "
+            "charged."
+        ) from None
     return value
 
 

@@ -109,8 +109,12 @@ class HeadFile:
 
     def read(self) -> Head | None:
         """The head as it was last written; nothing when there is none."""
-        if not self.path.exists():
+        try:
+            os.stat(self.path)
+        except FileNotFoundError:
             return None
+        except OSError:
+            raise self.unusable() from None
         with self._locked() as file:
             return self._read(file)
 

@@ -122,8 +122,10 @@ def opening_steps(
 
 def taken(source: str, account: str) -> str:
     """Why a source that another account covers is refused."""
+    # A number of the file system's means nothing to people.
+    what = "This file" if source.startswith("inode:") else repr(source)
     return (
-        f"{source!r} belongs to account {account!r}. A second budget for the same people would "
+        f"{what} belongs to account {account!r}. A second budget for the same people would "
         "break the promise made with the first. Nothing was charged. Use "
         f"account={account!r}, or leave account out and open the table again."
     )

@@ -144,10 +144,13 @@ def _refuse_to_list_users(dataset: Opened, account: str, by: Any) -> None:
         )
 
 
-def _check_source(dataset: Opened, account: str) -> None:
-    """Refuse a source that is not what it was when it was opened."""
-    check_owner(dataset.ledger, account, dataset.table.identity)
-    dataset.table.check_columns()
+def _check_source(dataset: Opened, account: str) -> tuple[str, ...]:
+    """Refuse a source that is not what it was when it was opened; what a charge covers now."""
+    table = dataset.table
+    check_owner(dataset.ledger, account, table.identity)
+    table.look_again()
+    table.check_columns()
+    return table.identity.covers
 
 
 def _listed(groups: Sequence[Any] | None) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ import logging
 import secrets
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headcount.accounting.compose import cost, cost_in_account
@@ -70,9 +70,9 @@ class Work:
     """Its engine gives this release a connection of its own, and what that leaves ends with it."""
     account: Account
     """The account that pays, as it was when this was planned."""
-    check: Callable[[], None]
+    check: Callable[[], tuple[str, ...]]
     """Refuses a source that is another by now, or another account's: files and links are moved,
-    and others open accounts."""
+    and others open accounts. Says what the charge covers: files may have been written since."""
 
     def charged(self, ledger: Ledger, opening: Opening, *, key: str, fresh: bool) -> Charge:
         """Charge for it, or find what was charged before."""
@@ -149,7 +149,7 @@ def run(
     engine = work.table.engine
     with heeding_stops():
         with engine.session(), Store(engine) as store:
-            work.check()
+            opening = replace(opening, covers=work.check())
             stages(CHARGING)
             # One that was cut short is drawn again under its own key, and no other.
             own = key or (uuid.uuid4().hex if known is None else known.key)

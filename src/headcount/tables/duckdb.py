@@ -10,7 +10,7 @@ from datetime import datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import UsageError
+from headcount.errors import HeadcountError, UsageError
 from headcount.stops import raise_if_stopped
 from headcount.tables.duckdb_identity import identity_of
 from headcount.tables.duckdb_schema import collated, cursor_of, described
@@ -55,17 +55,34 @@ def own_duckdb(path: str | None, scratch: Scratch, memory: str | None) -> Any:
     connection.con.execute("set enable_progress_bar = false")
     for name, value in settings.items():
         spelled = value.replace("'", "''")
-        connection.con.execute(f"set {name} = '{spelled}'")
+        try:
+            connection.con.execute(f"set {name} = '{spelled}'")
+        except Exception:
+            if name == "memory_limit":
+                raise _no_size(memory) from None
+            raise
     return connection
 
 
 def _checked(memory: object) -> str:
     if not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
-        raise UsageError(
-            f"memory must be a size such as '2GB' or '500MB', not {memory!r}. "
-            "Nothing was read and nothing was charged."
-        )
+        raise _no_size(memory)
     return memory
+
+
+def _no_size(memory: object) -> UsageError:
+    return UsageError(
+        f"memory must be a size such as '2GB' or '500MB', not {memory!r}. "
+        "Nothing was read and nothing was charged."
+    )
+
+
+def _unreadable() -> UsageError:
+    """Not linked to what DuckDB says, which may quote rows."""
+    return UsageError(
+        "The table cannot be read any more: its files are gone, or are no such files by now, or "
+        "its connection was closed. Nothing was read and nothing was charged. Open it again."
+    )
 
 
 @dataclass(slots=True)
@@ -113,15 +130,27 @@ class DuckDBEngine:
             with self._turn, self._current.within(_Session(self._main.connection)):
                 yield
             return
-        with self._turn:
-            session = _Session(cursor_of(self._main.connection))
         try:
-            if self._show is not None:
-                self._show(session.connection)
+            with self._turn:
+                session = _Session(cursor_of(self._main.connection))
+        except Exception:
+            raise _unreadable() from None
+        try:
+            self._begin(session)
             with self._current.within(session):
                 yield
         finally:
             session.connection.close()
+
+    def _begin(self, session: _Session) -> None:
+        """Put the rows on the connection, as they are by now."""
+        try:
+            if self._show is not None:
+                self._show(session.connection)
+        except HeadcountError:
+            raise
+        except Exception:
+            raise _unreadable() from None
 
     def _here(self) -> _Session:
         return self._current.session or self._main

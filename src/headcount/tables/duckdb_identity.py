@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from pathlib import Path
 from typing import Any
 
 from headcount.tables.duckdb_views import DuckDBRelations, Relation, named_relations
 from headcount.tables.identity import FilePart, Identity, Read
-from headcount.tables.public import private_leaves
+from headcount.tables.public import QUERIES, private_leaves
 from headcount.tables.view_tables import base_tables
 
 FILED = ("duckdb", "sqlite")
@@ -19,9 +18,9 @@ FILED = ("duckdb", "sqlite")
 def identity_of(connection: Any, expr: Any) -> Identity:
     """The tables of an expression, and those that its views read, in the files that hold them."""
     tracing = _Tracing(connection)
-    for leaf in private_leaves(expr):
+    for leaf in private_leaves(expr, "DatabaseTable"):
         tracing.add(leaf.namespace.catalog or "", leaf.namespace.database or "", leaf.name)
-    if private_leaves(expr, "SQLQueryResult"):
+    if private_leaves(expr, *QUERIES):
         tracing.untraced = "a query in SQL"
     return Identity(
         files=tuple(dict.fromkeys(tracing.files)),
@@ -76,8 +75,12 @@ class _Tracing:
 
     def _add_files(self, text: str) -> None:
         """The files that DuckDB finds by a text."""
-        path = os.path.expanduser(text.removeprefix("file://"))
-        found = glob.glob(path, recursive=True)
+        # By its own rules: which files are hidden, and what stands for a home, are DuckDB's to say.
+        try:
+            rows = self._connection.con.execute("select file from glob(?)", [text]).fetchall()
+            found = [path.removeprefix("file://") for (path,) in rows]
+        except Exception:
+            found = []
         self.files += [FilePart(os.path.realpath(each)) for each in found]
         if not found:
             self.untraced = self.untraced or f"{Path(text).name!r}, which is no file here"

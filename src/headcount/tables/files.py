@@ -63,7 +63,9 @@ def paths_of(pattern: str) -> list[str]:
     """The files of a path or a pattern, in order."""
     if "\x00" in pattern or not pattern:
         raise UsageError(f"A path must be a text such as 'events.parquet'. {NOTHING}")
-    names = sorted(glob.glob(pattern, recursive=True)) or [pattern]
+    # A file that is called so is meant, whatever the name would match as a pattern.
+    is_name = os.path.isfile(pattern)
+    names = [pattern] if is_name else sorted(glob.glob(pattern, recursive=True)) or [pattern]
     paths = [os.path.abspath(name) for name in names if _is_text(name)]
     if [pattern] == names and os.path.isdir(pattern):
         raise UsageError(

@@ -58,6 +58,14 @@ class FilePart:
         inode = self.inode
         return None if inode is None else f"{inode}{_mark(self.path)}:{self.path}"
 
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The record with its path and the one without: two names of a file share the latter, so
+        that no two accounts are opened for it at one moment.
+        """
+        record = self.record
+        return () if record is None else (record, record.removesuffix(self.path))
+
     def is_recorded(self, record: str) -> bool:
         """Whether a record that begins with our inode is of this file and not of an earlier one.
 
@@ -134,6 +142,15 @@ class Identity:
     query: str = ""
     untraced: str = ""
 
+    def is_at(self, other: Identity) -> bool:
+        """Whether the same tables and files are read as for another, whatever is made of them."""
+        return (
+            set(self.names) == set(other.names)
+            and set(self.files) == set(other.files)
+            and sorted(row.key for row in self.rows) == sorted(row.key for row in other.rows)
+            and self.untraced == other.untraced
+        )
+
     def spelled(self, names: Mapping[str, str]) -> tuple[str, ...]:
         """For a request: the same for every spelling of the same rows, and for no others.
 
@@ -144,8 +161,8 @@ class Identity:
     @property
     def covers(self) -> tuple[str, ...]:
         """For the ledger: all that an account covers that covers this."""
-        records = (file.record for file in self.files)
-        keys = (*self.names, *(file.key for file in self.files), *(r for r in records if r))
+        records = (record for file in self.files for record in file.records)
+        keys = (*self.names, *(file.key for file in self.files), *records)
         return tuple(dict.fromkeys(keys))
 
 

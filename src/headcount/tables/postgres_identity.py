@@ -11,7 +11,7 @@ from typing import Any
 from headcount.errors import UsageError
 from headcount.tables.identity import Identity, Read
 from headcount.tables.postgres_schema import quoted
-from headcount.tables.public import private_leaves
+from headcount.tables.public import QUERIES, private_leaves
 
 MAY_ASK = """
 select coalesce(has_function_privilege(to_regprocedure('pg_control_system()'), 'execute'), false)
@@ -66,7 +66,7 @@ def identity_of(connection: Any, expr: Any) -> Identity:
 def _identity(connection: Any, expr: Any) -> Identity:
     names: list[str] = []
     rows: list[Read] = []
-    untraced = "a query in SQL" if private_leaves(expr, "SQLQueryResult") else ""
+    untraced = "a query in SQL" if private_leaves(expr, *QUERIES) else ""
     with connection.con.cursor() as cursor:
         # Asked first: a statement that fails would end the caller's transaction.
         cursor.execute(MAY_ASK)
@@ -80,7 +80,7 @@ def _identity(connection: Any, expr: Any) -> Identity:
             )
         cursor.execute(SERVER)
         server, database, called = cursor.fetchone()
-        for leaf in private_leaves(expr):
+        for leaf in private_leaves(expr, "DatabaseTable"):
             schema = leaf.namespace.database
             place = f"{quoted(schema)}.{quoted(leaf.name)}" if schema else quoted(leaf.name)
             cursor.execute(FAMILY, [place, place])

@@ -40,11 +40,15 @@ def is_declared(relation: Any) -> bool:
     return relation in _declared
 
 
-def private_leaves(expr: Any, kind: str = "DatabaseTable") -> list[Any]:
-    """The tables of a kind that an expression reads, but for those within public ones."""
+QUERIES = ("SQLQueryResult", "SQLStringView")
+"""Texts of SQL, which nobody looks into."""
+
+
+def private_leaves(expr: Any, *kinds: str) -> list[Any]:
+    """The tables of these kinds that an expression reads, but for those within public ones."""
     import ibis.expr.operations as ops
 
-    wanted = getattr(ops, kind)
+    wanted = tuple(getattr(ops, kind) for kind in kinds)
     waiting, seen, leaves = [expr.op()], set(), []
     while waiting:
         op = waiting.pop()

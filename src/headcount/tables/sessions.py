@@ -7,6 +7,7 @@ tables live and die with it.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -18,14 +19,33 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
-_MAKING = threading.Lock()
+_LOCKS: dict[int, tuple[weakref.ref[Any], threading.RLock]] = {}
+_MAKING = [threading.Lock()]
 
 
 def lock_of(connection: Any) -> threading.RLock:
-    """The one lock of an Ibis connection, however many engines were made of it."""
-    with _MAKING:
-        return _LOCKS.setdefault(connection, threading.RLock())
+    """The one lock of an Ibis connection, however many engines were made of it.
+
+    By the object itself: two connections of Ibis may be equal.
+    """
+    with _MAKING[0]:
+        known = _LOCKS.get(id(connection))
+        if known is None or known[0]() is not connection:
+            known = weakref.ref(connection), threading.RLock()
+            _LOCKS[id(connection)] = known
+            for number in [number for number, (ref, _) in _LOCKS.items() if ref() is None]:
+                del _LOCKS[number]
+        return known[1]
+
+
+def _begin_child() -> None:
+    # A thread that does not exist in the child may hold any of them.
+    _MAKING[0] = threading.Lock()
+    _LOCKS.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
 
 
 class Current(Generic[T]):

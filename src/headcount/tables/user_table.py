@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,8 @@ class UserTable:
     identity: Identity = field(default_factory=Identity)
     said: tuple[tuple[str, str], ...] = ()
     """What whoever opened it said of how it is read, spelled for the request."""
+    look_again: Callable[[], None] = field(default=lambda: None)
+    """Refuses another source than was opened, or one that was made to mix users since."""
     described: Mapping[str, str] = field(default_factory=dict)
     """Its columns and their types when it was opened."""
 
@@ -83,6 +85,16 @@ def open_table(
     check_user(user, columns[user])
     if opened.is_view:
         engine.check_rows(expr, user, trusted=options.trusted_view is not None)
+
+    def look_again() -> None:
+        if opened.is_view:
+            if not engine.identity(expr).is_at(opened.identity):
+                raise UsageError(
+                    f"{quoted(opened.name)} reads other tables or files than when it was opened. "
+                    "Nothing was read and nothing was charged. Open the table again."
+                )
+            engine.check_rows(expr, user, trusted=options.trusted_view is not None)
+
     rows = expr.filter(expr[user].notnull())
     if columns[user] is Kind.TEXT:
         rows = rows.filter(engine.readable(rows[user]))
@@ -106,5 +118,6 @@ def open_table(
         opened.lists_columns,
         opened.identity,
         options.spelled(),
+        look_again,
         engine.description(rows),
     )

@@ -1,0 +1,291 @@
+"""What is charged for is what was opened: views, tables and files that are exchanged meanwhile."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import pytest
+
+import headcount as hc
+from headcount.errors import HeadcountError, LedgerError, UsageError
+from headcount.ledger.ledger import Ledger
+from headcount.tables.sessions import lock_of
+
+BUDGET, ONE = hc.Budget(rho=100, delta=1e-3), hc.Budget(rho=1)
+ROWS = (
+    "select 'u' || (i * 7 % 200) as user_id, 'p' || (i % 5) as page, i % 9 as n "
+    "from range(4000) t(i)"
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: str | Path, rows: str = ROWS) -> None:
+    duckdb.sql(f"copy ({rows}) to '{path}'")
+
+
+def opened(source: Any, account: str | None = None, **more: Any) -> hc.Dataset:
+    return hc.open(source, user="user_id", account=account, budget=BUDGET, ledger="l.db", **more)
+
+
+def planned(data: hc.Dataset) -> hc.Plan:
+    return data.count_users("page", groups=["p0"], spend=ONE)
+
+
+def spent() -> dict[str, int]:
+    return {account.name: int(account.spent.rho) for account in Ledger("l.db").accounts()}
+
+
+@pytest.fixture
+def connection(here: Path) -> Any:
+    connection = ibis.duckdb.connect("w.duckdb")
+    connection.raw_sql(f"create table events as {ROWS}")
+    connection.raw_sql("create table decoy as select * from events limit 9")
+    connection.raw_sql("create table swapped as select * from decoy")
+    connection.raw_sql("create view v as select * from decoy")
+    duckdb.connect("other.duckdb").execute("create table far as select 'x' user_id, 'p0' page")
+    connection.raw_sql("attach 'other.duckdb' as zz (read_only)")
+    planned(opened(connection.table("events"), "web")).release()
+    return connection
+
+
+MIXED = "select user_id, 'p' || sum(n) over () as page from decoy"
+EXCHANGES = {
+    "a view of another table": ("v", "create or replace view v as select * from events"),
+    "a view in the place of a table": (
+        "swapped",
+        "drop table swapped; create view swapped as select * from events",
+    ),
+    "a view that mixes people": ("v", f"create or replace view v as {MIXED}"),
+    "a table in the place of another": (
+        "swapped",
+        "alter table swapped rename to old; create view swapped as select * from events",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", EXCHANGES)
+def test_a_relation_that_is_another_by_now_is_refused(how: str, connection: Any) -> None:
+    name, exchange = EXCHANGES[how]
+    data = opened(connection.table(name), "other")
+    plan = planned(data)
+    connection.raw_sql(exchange)
+    with pytest.raises(HeadcountError, match="nothing was charged"):
+        plan.release()
+    assert spent() == {"web": 1}
+
+
+def test_a_relation_that_is_exchanged_while_it_is_read_is_not_shown(connection: Any) -> None:
+    plan = planned(opened(connection.table("v"), "other"))
+
+    def exchange(stage: str) -> None:
+        if stage == "reading the table":
+            connection.raw_sql("create or replace view v as select * from events")
+
+    with pytest.raises(HeadcountError):
+        plan.release(progress=exchange)
+    (entry,) = Ledger("l.db").entries("other")
+    assert not entry.has_result
+    connection.raw_sql("create or replace view v as select * from decoy")
+    plan.release()
+    assert spent() == {"web": 1, "other": 1}
+
+
+def test_a_database_under_the_name_of_another_is_refused(connection: Any) -> None:
+    table = connection.table("far", database="zz.main")
+    plan = planned(opened(table, "other"))
+    duckdb.connect("third.duckdb").execute("create table far as select 'x' user_id, 'p0' page")
+    connection.raw_sql("detach zz; attach 'third.duckdb' as zz (read_only)")
+    with pytest.raises(UsageError, match="other tables or files"):
+        plan.release()
+    assert spent() == {"web": 1}
+
+
+VOUCHED = {"trusted_view": "Ann: one row for each of theirs"}
+
+
+def test_files_that_a_view_finds_later_are_refused(here: Path) -> None:
+    for folder in ("d1", "d2"):
+        Path(folder).mkdir()
+    write("d1/e.parquet", f"{ROWS} limit 9")
+    write("real.parquet")
+    planned(opened("real.parquet", "web")).release()
+    connection = ibis.duckdb.connect("v.duckdb")
+    connection.raw_sql("create view v as select * from read_parquet('d*/e.parquet')")
+    plan = planned(opened(connection.table("v"), "other", **VOUCHED))
+    os.link("real.parquet", "d2/e.parquet")
+    with pytest.raises(UsageError, match="other tables or files"):
+        plan.release()
+    assert spent() == {"web": 1}
+
+
+def test_a_query_in_sql_opens_no_account(here: Path) -> None:
+    write("e.parquet")
+    planned(opened("e.parquet", "web")).release()
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("create table z as select 'a' as user_id, 'p0' as page")
+    text = "select user_id, page from 'e.parquet'"
+    for table in (
+        connection.table("z").alias("k").sql(text),
+        connection.table("z").sql(text),
+        connection.sql(text),
+    ):
+        with pytest.raises(HeadcountError, match=r"[Nn]othing was"):
+            planned(opened(table, "second", **VOUCHED)).release()
+    assert spent() == {"web": 1}
+
+
+def test_files_behind_a_view_are_those_that_duckdb_finds(here: Path) -> None:
+    Path("hid").mkdir()
+    write("e.parquet")
+    write("hid/d.parquet", f"{ROWS} limit 9")
+    os.link("e.parquet", "hid/.e.parquet")
+    planned(opened("e.parquet", "web")).release()
+    connection = ibis.duckdb.connect("v.duckdb")
+    connection.raw_sql("create view v as select * from read_parquet('hid/*.parquet')")
+    with pytest.raises(LedgerError, match="belongs to account 'web'"):
+        opened(connection.table("v"), "other", **VOUCHED)
+    connection.raw_sql(f"set home_directory='{here}'")
+    connection.raw_sql("create view home as select * from read_parquet('~/e.parquet')")
+    with pytest.raises(LedgerError, match="belongs to account 'web'"):
+        opened(connection.table("home"), "other", **VOUCHED)
+
+
+def test_a_file_written_after_it_was_opened_is_known_when_it_is_moved(here: Path) -> None:
+    write("e.parquet")
+    data = opened("e.parquet")
+    os.utime("e.parquet", (1, 1))
+    planned(data).release()
+    os.rename("e.parquet", "m.parquet")
+    assert opened("m.parquet").account_name == data.account_name
+    with pytest.raises(LedgerError, match="belongs to account"):
+        opened("m.parquet", "another budget")
+
+
+def test_two_names_of_a_file_at_one_moment_are_one_account(here: Path) -> None:
+    """The second is charged between the first one's look at the ledger and its charge."""
+    write("a.parquet")
+    os.link("a.parquet", "b.parquet")
+    first, second = planned(opened("a.parquet")), planned(opened("b.parquet"))
+
+    def meanwhile(stage: str) -> None:
+        if stage == "charging the ledger":
+            second.release()
+
+    with pytest.raises(LedgerError, match="This file belongs to account"):
+        first.release(progress=meanwhile)
+    assert list(spent().values()) == [1]
+    assert planned(opened("a.parquet")).release().again is not None
+
+
+def test_equal_connections_have_locks_of_their_own() -> None:
+    one, other = ibis.duckdb.connect(), ibis.duckdb.connect()
+    assert one == other
+    lock = lock_of(other)
+    assert lock_of(one) is not lock
+    del one
+    gc.collect()
+    assert lock_of(other) is lock
+
+
+def test_a_child_of_a_busy_process_opens_tables_of_its_own(here: Path) -> None:
+    write("e.parquet")
+    data = opened("e.parquet")
+    lock = lock_of(data.table.engine.connection)  # type: ignore[attr-defined]
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    child = os.fork()
+    if child == 0:
+        import signal
+
+        signal.alarm(50)
+        os._exit(0 if planned(opened("e.parquet")).release().to_arrow().num_rows == 1 else 1)
+    ended = os.waitpid(child, 0)[1]
+    done.set()
+    thread.join()
+    assert ended == 0
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"PAR1 nothing PAR1")
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+SPOILS: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "empty": lambda path: path.write_bytes(b""),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "garbage": garbage,
+    "a folder": folder,
+}
+
+
+@pytest.mark.parametrize("how", SPOILS)
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_a_file_that_is_spoilt_after_its_plan_is_not_charged(
+    here: Path, how: str, ending: str
+) -> None:
+    path = here / f"e{ending}"
+    write(path)
+    plan = planned(opened(str(path)))
+    SPOILS[how](path)
+    if (how, ending) == ("cut short", ".csv"):
+        # What is left of a CSV file is read.
+        plan.release()
+        return
+    with pytest.raises(HeadcountError, match=r"[Nn]othing was charged") as refused:
+        plan.release()
+    assert refused.value.__cause__ is None
+    assert spent() == {}
+
+
+def test_a_connection_that_was_closed_is_refused(connection: Any) -> None:
+    plan = planned(opened(connection.table("decoy"), "other"))
+    connection.con.close()
+    with pytest.raises(HeadcountError, match="nothing was charged"):
+        plan.release()
+
+
+def test_a_file_whose_name_looks_like_a_pattern(here: Path) -> None:
+    write("e1.parquet", f"{ROWS} limit 9")
+    write("e[1].parquet")
+    planned(opened("e[1].parquet")).release()
+    assert list(spent()) == [str(here / "e[1].parquet")]
+    with pytest.raises(LedgerError, match="belongs to account"):
+        opened(here / "e[1].parquet", "other")
+    assert opened("e1.parquet").account_name == str(here / "e1.parquet")
+
+
+def test_places_that_cannot_be(here: Path) -> None:
+    write("e.parquet")
+    with pytest.raises(UsageError, match="memory must be a size"):
+        opened("e.parquet", memory="99999999999999999999TB")
+    for place in ("/tmp/\ud800.db", Path(os.fsdecode(b"/tmp/\xff.db"))):
+        with pytest.raises(UsageError, match="not a text in UTF-8"):
+            Ledger(place)
+    for heads in ("x" * 300, "/tmp/\ud800"):
+        with pytest.raises(HeadcountError, match=r"HEADCOUNT_HEADS|UTF-8"):
+            Ledger("l2.db", heads=heads)
