@@ -202,7 +202,7 @@ def test_equal_connections_have_locks_of_their_own() -> None:
 def test_a_child_of_a_busy_process_opens_tables_of_its_own(here: Path) -> None:
     write("e.parquet")
     data = opened("e.parquet")
-    lock = lock_of(data.table.engine.connection)  # type: ignore[attr-defined]
+    lock = lock_of(data.table.engine.connection)
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
