@@ -115,6 +115,7 @@ def test_the_commands_open_show_file_check_and_export(tmp_path: Path) -> None:
         "open-account",
         "cover",
         "cover",
+        "cover",
         "quota",
         "quota",
         "charge",
