@@ -144,7 +144,7 @@ def test_a_key_of_another_question_is_shown_by_the_ledger(place: Path) -> None:
     assert run(*BY_PAGE, "--budget=3", "--key=monday", "--out=first.csv").code == 0
     other = run(*COUNT, "--by=time:day", "--epsilon=1", "--again=mon")
     assert other.code == 4
-    assert "answered another question: count_users by page, entry 4" in other.err
+    assert "answered another question: count_users by page, entry 5" in other.err
     assert "Use a new key" not in other.err
     told = other.err.split("headcount ledger result ")[1].strip()
     (place / "t.parquet").unlink()
