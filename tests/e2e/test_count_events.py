@@ -47,7 +47,7 @@ def test_bars_cover_the_true_counts(tmp_path: Path, neighbours: str, method: str
     plan = data.count_events("page", groups=GROUPS, method=method, spend=hc.Budget(epsilon=2))
     assert "chosen privately" in str(plan)
     # About one in a hundred chooses a bound of no use, says so, and shows nothing.
-    release = max((plan.release(fresh=True) for _ in range(3)), key=len)
+    release = sorted((plan.release(fresh=True) for _ in range(3)), key=len)[1]
     assert neighbours.replace("-", " ")[:3] in release.guarantee
     rows = release.to_arrow().to_pylist()
     assert [row["page"] for row in rows] == GROUPS

@@ -104,7 +104,7 @@ def test_top_keeps_the_largest(tmp_path: Path) -> None:
 
 def test_within_keeps_its_promise(tmp_path: Path) -> None:
     tried = []
-    for number in range(3):
+    for number in range(5):
         (tmp_path / str(number)).mkdir()
         data = opened(tmp_path / str(number), rho=4)
         plan = data.count_events("page", within=0.10, spend="1")
@@ -112,7 +112,7 @@ def test_within_keeps_its_promise(tmp_path: Path) -> None:
         assert "count events within 0.1" in str(plan)
         tried.append(plan.release())
     # One in thirty can keep the promise for a few rows only, and withholds the rest.
-    release = max(tried, key=len)
+    release = sorted(tried, key=len)[2]
     rows = release.to_arrow().to_pylist()
     assert len(rows) > 10
     covered = [row["low"] <= TRUE[row["page"]] <= row["high"] for row in rows]

@@ -112,6 +112,53 @@ def test_a_database_under_the_name_of_another_is_refused(connection: Any) -> Non
     assert spent() == {"web": 1}
 
 
+@pytest.mark.parametrize("how", ["moved", "another in its place", "garbage in its place"])
+def test_a_database_that_was_moved_since_it_was_opened_is_refused(here: Path, how: str) -> None:
+    """It is still read through its handle, and nobody would know it again."""
+    for name in ("real", "other"):
+        with duckdb.connect(f"{name}.duckdb") as made:
+            made.execute(f"create table t as {ROWS}")
+    plan = planned(opened("duckdb://real.duckdb?table=t", "web"))
+    os.rename("real.duckdb", "moved.duckdb")
+    if how == "another in its place":
+        os.rename("other.duckdb", "real.duckdb")
+    elif how == "garbage in its place":
+        Path("real.duckdb").write_bytes(b"nothing")
+    with pytest.raises(UsageError, match="other tables or files"):
+        plan.release()
+    assert spent() == {}
+
+
+def test_tables_that_are_gone_are_refused_when_they_are_opened(connection: Any) -> None:
+    table = connection.table("decoy")
+    connection.raw_sql("drop view v; drop table decoy")
+    with pytest.raises(HeadcountError, match=r"[Nn]othing was"):
+        opened(table, "other")
+    table = connection.table("swapped")
+    connection.disconnect()
+    with pytest.raises(HeadcountError, match=r"[Nn]othing was"):
+        opened(table, "other")
+
+
+def test_threads_open_tables_of_one_connection(connection: Any) -> None:
+    tables = [connection.table(name) for name in ("events", "swapped")] * 8
+    accounts = ["web", "other"] * 8
+    found: list[Any] = []
+
+    def open_one(place: int) -> None:
+        try:
+            found.append(opened(tables[place], accounts[place]).account_name)
+        except Exception as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=open_one, args=[place]) for place in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(str, found)) == sorted(accounts)
+
+
 VOUCHED = {"trusted_view": "Ann: one row for each of theirs"}
 
 

@@ -50,31 +50,25 @@ def own_duckdb(path: str | None, scratch: Scratch, memory: str | None) -> Any:
         # It takes a file that was written twice within a second for the first of the two.
         "enable_external_file_cache": "false",
     }
-    if memory is not None:
-        settings["memory_limit"] = _checked(memory)
     connection.con.execute("set enable_progress_bar = false")
     for name, value in settings.items():
         spelled = value.replace("'", "''")
-        try:
-            connection.con.execute(f"set {name} = '{spelled}'")
-        except Exception:
-            if name == "memory_limit":
-                raise _no_size(memory) from None
-            raise
+        connection.con.execute(f"set {name} = '{spelled}'")
+    if memory is not None:
+        _limit(connection, memory)
     return connection
 
 
-def _checked(memory: object) -> str:
-    if not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
-        raise _no_size(memory)
-    return memory
-
-
-def _no_size(memory: object) -> UsageError:
-    return UsageError(
-        f"memory must be a size such as '2GB' or '500MB', not {memory!r}. "
-        "Nothing was read and nothing was charged."
-    )
+def _limit(connection: Any, memory: object) -> None:
+    try:
+        if not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
+            raise ValueError
+        connection.con.execute(f"set memory_limit = '{memory}'")
+    except Exception:
+        raise UsageError(
+            f"memory must be a size such as '2GB' or '500MB', not {memory!r}. "
+            "Nothing was read and nothing was charged."
+        ) from None
 
 
 def _unreadable() -> UsageError:
@@ -158,8 +152,11 @@ class DuckDBEngine:
     def kinds(self, expr: Any) -> Mapping[str, Kind]:
         """What each column holds; text under a collation is told apart by the compiled query."""
         kinds = kinds_of(expr)
-        with self._turn:
-            folded = collated(self.connection, expr)
+        try:
+            with self._turn:
+                folded = collated(self.connection, expr)
+        except Exception:
+            raise _unreadable() from None
         return {
             name: Kind.FOLDED_TEXT if kind is Kind.TEXT and name in folded else kind
             for name, kind in kinds.items()

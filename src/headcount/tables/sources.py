@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from headcount.errors import UsageError
+from headcount.errors import HeadcountError, UsageError
 from headcount.screens import quoted
 from headcount.tables.address import (
     Address,
@@ -161,8 +161,11 @@ def _from_frame(frame: Any, package: str, options: Options) -> Source:
 def _on_duckdb(connection: Any, table: Any) -> Engine:
     from headcount.tables.duckdb import DuckDBEngine
     from headcount.tables.duckdb_schema import seen_by_cursors
+    from headcount.tables.sessions import lock_of
 
-    return DuckDBEngine(connection, alone=not seen_by_cursors(connection, table))
+    with lock_of(connection):
+        alone = not seen_by_cursors(connection, table)
+    return DuckDBEngine(connection, alone=alone)
 
 
 def _on_postgres(connection: Any, _: Any) -> Engine:
@@ -196,9 +199,18 @@ def _from_ibis(table: Any) -> Source:
         raise UsageError(
             f"headcount runs on {', '.join(ENGINES)}, not on {connection.name}. {NOTHING}"
         )
-    engine = ENGINES[connection.name](connection, table)
-    sound = _with_sound_memory(table)
-    return Source(engine, sound, "an Ibis table", is_view=True, identity=engine.identity(sound))
+    try:
+        engine = ENGINES[connection.name](connection, table)
+        sound = _with_sound_memory(table)
+        identity = engine.identity(sound)
+    except HeadcountError:
+        raise
+    except Exception:  # an engine may quote more than the reader should see
+        raise UsageError(
+            "The Ibis table cannot be read: a table behind it is gone, or its connection was "
+            f"closed. {NOTHING}"
+        ) from None
+    return Source(engine, sound, "an Ibis table", is_view=True, identity=identity)
 
 
 def _with_sound_memory(table: Any) -> Any:

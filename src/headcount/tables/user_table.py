@@ -85,10 +85,14 @@ def open_table(
     check_user(user, columns[user])
     if opened.is_view:
         engine.check_rows(expr, user, trusted=options.trusted_view is not None)
+    # A database is read through a handle, whatever is at its path by now.
+    databases = [file for file in opened.identity.files if file.part]
+    inodes = [file.inode for file in databases]
 
     def look_again() -> None:
         if opened.is_view:
-            if not engine.identity(expr).is_at(opened.identity):
+            is_there = inodes == [file.inode for file in databases]
+            if not is_there or not engine.identity(expr).is_at(opened.identity):
                 raise UsageError(
                     f"{quoted(opened.name)} reads other tables or files than when it was opened. "
                     "Nothing was read and nothing was charged. Open the table again."
