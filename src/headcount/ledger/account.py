@@ -116,6 +116,13 @@ class Entry:
     about: Mapping[str, str]
     event: Event
     neighbours: Neighbours
+    n_parts: int = 0
+    """How many rounds stored what they show, where the charge pays for several."""
+
+    @property
+    def rounds_shown(self) -> str:
+        """How many rounds were shown, in words; nothing where there are none."""
+        return f"{self.n_parts:,} round{'' if self.n_parts == 1 else 's'}" if self.n_parts else ""
 
     @property
     def title(self) -> str:
@@ -123,6 +130,9 @@ class Entry:
         words = [self.verb]
         if "by" in self.about:
             words.append(f"by {self.about['by']}")
+        for name in ("within", "top"):
+            if name in self.about:
+                words.append(f"{name} {self.about[name]}")
         if "where" in self.about:
             words.append(f"where {self.about['where']}")
         return " ".join(words)

@@ -124,6 +124,7 @@ CHECKS: dict[str, Check] = {
     "sources": _sources,
     "quotas": _quotas,
     "sequence": whole(0, 2**63 - 1, "the number of an entry, such as 7"),
+    "part": whole(0, 2**31 - 1, "the number of a round, such as 0"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The two writes of a release: the charge before data is read, the result before it is shown.
+"""The writes of a release: the charge before data is read, what it shows before it is shown.
 
 Order of a charge, the same for everyone: take a turn; look for the entry that was seen last; open
 the account if this is its first; see whether key and question are new; take from the account and
@@ -30,7 +30,8 @@ def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
     opening, is_first = ask.opening, False
     if opening.budget is not None or (opening.covers and not by_functions):
         # In the same transaction: an account is opened by a charge, and by nothing that fails.
-        _, _, steps = opening_steps(
+        before = find(writer.run, ask.names, ask.request_hash)
+        _, head, steps = opening_steps(
             writer,
             ledger,
             ask.analyst,
@@ -39,6 +40,10 @@ def charge(writer: Writer, ledger: str, ask: Ask) -> tuple[Charge, Head]:
             opening.account.neighbours,
             opening.covers,
         )
+        if before is not None:
+            # What is read again under an old charge is covered from now on.
+            writer.finish(*steps)
+            return before, head
         is_first = any(statement is ADD_ACCOUNT for statement, _ in steps)
         writer.run(*steps)
     make = functions.charge if by_functions else statements.charge
@@ -87,3 +92,11 @@ def store_result(
     """Keep what a charge is about to release, unless another process did so first."""
     store = functions.store if writer.store.has_functions else statements.store
     return store(writer, ledger, analyst, sequence, payload)
+
+
+def store_part(
+    writer: Writer, ledger: str, analyst: str, sequence: int, part: int, payload: bytes
+) -> tuple[bytes, Head]:
+    """Keep what one round of a charge is about to show, unless another process did so first."""
+    store = functions.store_part if writer.store.has_functions else statements.store_part
+    return store(writer, ledger, analyst, sequence, part, payload)

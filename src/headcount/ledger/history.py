@@ -16,10 +16,22 @@ from typing import Any
 
 from headcount.errors import LedgerError
 from headcount.ledger.costs import least_units, understated
-from headcount.ledger.journal import CHARGE, COVER, HASHED, OPEN, QUOTA, RESULT, Head, hash_of
+from headcount.ledger.journal import (
+    CHARGE,
+    COVER,
+    HASHED,
+    OPEN,
+    PART,
+    QUOTA,
+    RESULT,
+    Head,
+    hash_of,
+)
+from headcount.ledger.parts import paid_parts
 from headcount.ledger.pieces import count_in
 
 FORM = "headcount sums 1"
+BOTH = "of a charge that has a result and parts"
 
 
 class ContradictionError(Exception):
@@ -39,6 +51,10 @@ class History:
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     """Digest and number of pieces, where all entries are read: the stored bytes are too."""
+    parts: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Digests of stored parts by charge and round, where all entries are read."""
+    paid_parts: dict[int, int] = field(default_factory=dict)
+    """How many parts each charge paid for that pays for any, where all entries are read."""
     charges: array[int] = field(default_factory=lambda: array("q"))
     """The numbers of all charges, where all entries are read."""
     understated: list[int] = field(default_factory=list)
@@ -95,9 +111,29 @@ class History:
                 at = bisect_left(self.charges, charge)
                 if at == len(self.charges) or self.charges[at] != charge:
                     raise ContradictionError(f"entry {row.sequence} is a result of no charge")
+                rounds = range(self.paid_parts.get(charge, 0))
+                if any((charge, part) in self.parts for part in rounds):
+                    raise ContradictionError(f"entry {row.sequence} is {BOTH}")
                 self.results[charge] = row.digest, n
+        elif row.kind == PART:
+            self._add_part(row, full=full)
         else:
             raise ValueError(row.kind)
+
+    def _add_part(self, row: Any, *, full: bool) -> None:
+        of = json.loads(row.event)
+        charge, part = of["charge"], of["part"]
+        if type(charge) is not int or type(part) is not int:
+            raise TypeError
+        if not full:
+            return
+        if (charge, part) in self.parts:
+            raise ContradictionError(f"entry {row.sequence} is a second part of one round")
+        if not 0 <= part < self.paid_parts.get(charge, 0):
+            raise ContradictionError(f"entry {row.sequence} is a part that nobody paid for")
+        if charge in self.results:
+            raise ContradictionError(f"entry {row.sequence} is {BOTH}")
+        self.parts[charge, part] = row.digest
 
     def _add_charge(self, row: Any, *, full: bool) -> None:
         account = self.accounts[row.account]
@@ -125,6 +161,8 @@ class History:
         self.n_charges += 1
         if full:
             self.charges.append(row.sequence)
+            if n := paid_parts(row.event):
+                self.paid_parts[row.sequence] = n
 
     @property
     def too_cheap(self) -> str:

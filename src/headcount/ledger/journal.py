@@ -18,7 +18,8 @@ import sqlalchemy as sa
 from headcount.ledger.schema import entries
 from headcount.ledger.steps import Rows, Step
 
-OPEN, COVER, QUOTA, CHARGE, RESULT = "open-account", "cover", "quota", "charge", "result"
+OPEN, COVER, QUOTA = "open-account", "cover", "quota"
+CHARGE, RESULT, PART = "charge", "result", "part"
 
 # The order in which fields are hashed. It never changes; ``hash`` itself is last and left out.
 FIELDS = tuple(column.name for column in entries.c)

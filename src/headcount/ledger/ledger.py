@@ -13,7 +13,7 @@ from typing import Any
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
-from headcount.ledger import asking, charging, opening, pieces, reading
+from headcount.ledger import asking, charging, opening, parts, pieces, reading
 from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, quota_left, units_up
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.arguments import read
@@ -158,15 +158,27 @@ class Ledger(Opened):
         name, verb = read("account", account), read("verb", verb)
         return self._read(lambda connection: reading.charges_of(connection, name, verb), [])
 
-    def first_users(self, account: str) -> set[str]:
-        """The columns that named the users in the first charges of an account."""
+    def users_of(self, account: str) -> set[str]:
+        """The columns that named the users in the first and the last charges of an account."""
         name, none = read("account", account), set[str]()
-        return self._read(lambda connection: reading.first_users(connection, name), none)
+        return self._read(lambda connection: reading.users_of(connection, name), none)
 
     def stored_result(self, sequence: int) -> bytes | None:
         """What the charge of this number released, if it came to that."""
         number = read("sequence", sequence)
         return self._read_to_show(lambda run: pieces.stored(run, number), lambda found: True)
+
+    def stored_part(self, sequence: int, part: int) -> bytes | None:
+        """What one round of the charge of this number has shown, if it came to that."""
+        number, which = read("sequence", sequence), read("part", part)
+        return self._read_to_show(
+            lambda run: parts.stored(run, number, which), lambda found: found is not None
+        )
+
+    def stored_parts(self, sequence: int) -> list[int]:
+        """Which rounds of the charge of this number have shown something."""
+        number = read("sequence", sequence)
+        return self._read(lambda c: parts.numbers(reading.runs(c), number), [])
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""
@@ -264,6 +276,20 @@ class Ledger(Opened):
         """
         return self._write(
             lambda writer: charging.store_result(writer, self._id, self.analyst, sequence, payload)
+        )
+
+    def store_part(self, sequence: int, part: int, payload: bytes) -> bytes:
+        """Keep what one round is about to show, and return what may be shown.
+
+        One charge pays for ``n_samples`` rounds, 0 to ``n_samples - 1``. If another process stored
+        this part first, that one is returned: a second count of one round must never leave.
+        """
+        number, which = read("sequence", sequence), read("part", part)
+        parts.check_size(payload)
+        return self._write(
+            lambda writer: charging.store_part(
+                writer, self._id, self.analyst, number, which, payload
+            )
         )
 
     def verify(self) -> History:

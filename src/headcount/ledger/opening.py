@@ -120,10 +120,14 @@ def opening_steps(
     return account, head, steps
 
 
+def is_number(source: str) -> bool:
+    """Whether a source is a file by the file system's number, which means nothing to people."""
+    return source.startswith("inode:")
+
+
 def taken(source: str, account: str) -> str:
     """Why a source that another account covers is refused."""
-    # A number of the file system's means nothing to people.
-    what = "This file" if source.startswith("inode:") else repr(source)
+    what = "This file" if is_number(source) else repr(source)
     return (
         f"{what} belongs to account {account!r}. A second budget for the same people would "
         "break the promise made with the first. Nothing was charged. Use "
@@ -141,7 +145,7 @@ def check_new(account: Account, sources: Sequence[str]) -> None:
 def _refuse_login(name: str) -> None:
     """Names are printed, and a ledger never forgets."""
     # The path in a record of an inode stands beside it by itself.
-    if not name.startswith("inode:") and holds_login(name):
+    if not is_number(name) and holds_login(name):
         raise UsageError(
             "The name of an account or of its source looks like an address with a user name or a "
             "password in it. It is not repeated here and was not written down. Name the account: "
@@ -188,8 +192,8 @@ def check_same(account: Account, budget: Budget | None, neighbours: Neighbours) 
         return
     if zcdp_of(budget) != account.limit or budget.stated_delta != account.stated_delta:
         raise LedgerError(
-            f"Account {account.name!r} was opened with another budget: {account}. A budget is a "
-            "promise and does not change. Leave budget out to use the account as it is."
+            f"The budget is another than that of {account}. A budget is a promise and does not "
+            "change. Nothing was charged. Leave budget out to use the account as it is."
         )
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from headcount.ledger.account import Account, Entry, Quota, from_units
 from headcount.ledger.journal import CHARGE, COVER, is_kind
-from headcount.ledger.schema import accounts, covers, entries, pieces, quotas, results
+from headcount.ledger.schema import accounts, covers, entries, parts, pieces, quotas, results
 from headcount.privacy.event import from_record
 from headcount.privacy.neighbours import Neighbours
 
@@ -27,7 +27,7 @@ ACCOUNT = sa.select(
 QUOTA_OF = sa.select(quotas).where(
     quotas.c.account == sa.bindparam("account"), quotas.c.analyst == sa.bindparam("analyst")
 )
-FIRST_CHARGES = 100
+N_LOOKED = 100
 """So many are looked at for the columns that name an account's users."""
 COVERING = sa.select(covers.c.account).where(covers.c.source == sa.bindparam("source"))
 
@@ -115,8 +115,13 @@ def _is_in(table: sa.Table) -> sa.ColumnElement[bool]:
 
 def charges_of(connection: sa.Connection, account: str, verb: str | None = None) -> list[Entry]:
     """All charges of an account, or those of one verb, oldest first."""
+    of_parts = sa.select(sa.func.count()).where(parts.c.sequence == entries.c.sequence)
     query = (
-        sa.select(entries, sa.or_(_is_in(results), _is_in(pieces)).label("has_result"))
+        sa.select(
+            entries,
+            sa.or_(_is_in(results), _is_in(pieces)).label("has_result"),
+            of_parts.scalar_subquery().label("n_parts"),
+        )
         .where(is_kind(CHARGE), entries.c.account == account)
         .order_by(entries.c.sequence)
     )
@@ -135,21 +140,18 @@ def charges_of(connection: sa.Connection, account: str, verb: str | None = None)
             about=json.loads(row.about),
             event=from_record(json.loads(row.event)),
             neighbours=Neighbours(row.neighbours),
+            n_parts=int(row.n_parts),
         )
         for row in connection.execute(query)
     ]
 
 
-def first_users(connection: sa.Connection, account: str) -> set[str]:
-    """The columns that named the users in the first charges of an account."""
-    query = (
-        sa.select(entries.c.about)
-        .where(is_kind(CHARGE), entries.c.account == account)
-        .order_by(entries.c.sequence)
-        .limit(FIRST_CHARGES)
-    )
-    found = (json.loads(row.about).get("user") for row in connection.execute(query))
-    return {str(user) for user in found if user}
+def users_of(connection: sa.Connection, account: str) -> set[str]:
+    """The columns that named the users in the first and the last charges of an account."""
+    query = sa.select(entries.c.about).where(is_kind(CHARGE), entries.c.account == account)
+    ends = (entries.c.sequence.asc(), entries.c.sequence.desc())
+    rows = [row for end in ends for row in connection.execute(query.order_by(end).limit(N_LOOKED))]
+    return {str(user) for row in rows if (user := json.loads(row.about).get("user"))}
 
 
 def runs(connection: sa.Connection) -> Callable[..., list[Any]]:

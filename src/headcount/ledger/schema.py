@@ -13,6 +13,7 @@ kind              key                  digest
 ``quota``         the analyst
 ``charge``        the idempotency key  SHA-256 of the request
 ``result``        the charge's key     of the stored pieces: ``pieces``
+``part``          the charge's key     SHA-256 of the stored part: ``parts``
 ================  ===================  ================================
 """
 
@@ -125,5 +126,22 @@ pieces = sa.Table(
     metadata,
     sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
     sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+)
+
+# From schema 0005 on: what each round of a charge that pays for several has shown.
+sa.Index(
+    "one_entry_per_part",
+    entries.c.event,
+    unique=True,
+    sqlite_where=entries.c.kind == "part",
+    postgresql_where=entries.c.kind == "part",
+)
+
+parts = sa.Table(
+    "parts",
+    metadata,
+    sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("payload", sa.LargeBinary, nullable=False),
 )

@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 
 import sqlalchemy as sa
 
-from headcount.ledger import pieces
+from headcount.ledger import parts, pieces
 from headcount.ledger.distrust import distrusted
 from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import IN_CHAIN, LAST, Head, head_from, start
 from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
+from headcount.ledger.schema import parts as parts_table
 from headcount.ledger.schema import pieces as pieces_table
 from headcount.ledger.stores.store import Store
 
@@ -65,6 +66,7 @@ def check(
     _compare_tables(connection, history, refuse)
     if full:
         _compare_results(connection, history, refuse)
+        _compare_parts(connection, history, refuse)
     if history.understated:
         # Last, and all of them: an analyst can write one, and must not hide anything else by it.
         refuse(history.too_cheap)
@@ -157,6 +159,20 @@ def _compare_results(connection: sa.Connection, history: History, refuse: Refuse
     for sequence in sorted(history.results.keys() - found):
         refuse_count(sequence)
     history.read_results = True
+
+
+def _compare_parts(connection: sa.Connection, history: History, refuse: Refuse) -> None:
+    missing = set(history.parts)
+    in_order = sa.select(parts_table).order_by(parts_table.c.sequence, parts_table.c.part)
+    with connection.execution_options(yield_per=FEW).execute(in_order) as rows:
+        for sequence, part, payload in rows:
+            if (sequence, part) not in missing:
+                refuse(f"no entry says that part {part} of entry {sequence} was stored")
+            if parts.digest_of(payload) != history.parts[sequence, part]:
+                refuse(f"part {part} of entry {sequence} was changed")
+            missing.remove((sequence, part))
+    for sequence, part in sorted(missing):
+        refuse(f"part {part} of entry {sequence} is missing")
 
 
 def _stored(connection: sa.Connection) -> Iterator[tuple[int, int | None, str | None]]:

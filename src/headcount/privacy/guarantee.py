@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
-from headcount.privacy.unit import User
+from headcount.privacy.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Guarantee:
     ``epsilon`` at ``delta`` is the cost as people state it; ``spend`` is what the ledger adds up.
     """
 
-    unit: User
+    unit: Unit
     neighbours: Neighbours
     spend: Zcdp
     epsilon: Fraction
@@ -28,7 +28,7 @@ class Guarantee:
     def __str__(self) -> str:
         promise = (
             f"epsilon {float(self.epsilon):.4g} at delta {float(self.delta):.3g} for {self.unit}, "
-            f"under {self.neighbours.sentence}"
+            f"under {self.neighbours.sentence_of(self.unit.whom)}"
         )
         if self.vouched is None:
             return promise

@@ -17,6 +17,10 @@ class Neighbours(StrEnum):
     @property
     def sentence(self) -> str:
         """What the relation means, for a statement to a person."""
+        return self.sentence_of("one user with all their rows")
+
+    def sentence_of(self, whom: str) -> str:
+        """The same where the protected are others than users."""
         if self is Neighbours.ADD_REMOVE:
-            return "adding or removing one user with all their rows"
-        return "replacing one user with all their rows by another"
+            return f"adding or removing {whom}"
+        return f"replacing {whom} by another"

@@ -100,9 +100,9 @@ def test_budgets_do_not_change_and_survive_reopening(ledger: Ledger) -> None:
     other = Ledger(ledger.address)
     assert other.open_account("web").spent == Zcdp("0.25")
     assert other.open_account("web", Budget(rho=1, delta=1e-6)).spent == Zcdp("0.25")
-    with pytest.raises(LedgerError, match="opened with another budget"):
+    with pytest.raises(LedgerError, match="The budget is another"):
         other.open_account("web", Budget(rho=2, delta=1e-6))
-    with pytest.raises(LedgerError, match="opened with another budget"):
+    with pytest.raises(LedgerError, match="The budget is another"):
         other.open_account("web", Budget(rho=1, delta=1e-5))
     with pytest.raises(LedgerError, match="cannot be used"):
         other.open_account("web", neighbours=Neighbours.REPLACE)

@@ -21,6 +21,7 @@ from headcount.contributions.frequencies import true_frequencies
 from headcount.contributions.groups import group_rows
 from headcount.contributions.kept_rows import rows_of_pairs
 from headcount.contributions.largest import largest_counts
+from headcount.contributions.listed_pairs import ListedPairs
 from headcount.contributions.listed_users import ListedUsers
 from headcount.contributions.lost_rows import lost_and_kept
 from headcount.contributions.pairs import Pairs
@@ -225,6 +226,7 @@ def questions(table: UserTable, store: Store) -> dict[str, list[Query[Any]]]:
     kept = store.keep(rows_of_pairs(group_rows(table, "item")))
     losses = CandidateBounds((1, 2), (1, 2))
     listed = ListedUsers(table, "item", ["a", "b"], store)
+    listed_pairs = ListedPairs(table, "item", LISTED, store)
     return {
         "events": [
             users_of(table),
@@ -232,6 +234,7 @@ def questions(table: UserTable, store: Store) -> dict[str, list[Query[Any]]]:
             events.clipped_off(length, 1.0, 1 << 20),
         ],
         "listed users": [listed.differences, listed.users],
+        "listed pairs": [listed_pairs.users_per_cell(), listed_pairs.weighed(Bounds(3, 1, 20))],
         "profile": [users_per_cell(table, "item")],
         "groups": [
             largest_counts(table, "item", 2).query,
@@ -303,7 +306,10 @@ def test_known_groups_are_not_read_before_it_is_asked(n_streams: Callable[[], in
         queries = [
             known.class_totals(every + 1, every, 100),
             *(one.totals(7) for one in clipped),
-            clipped[0].taken_away(clipped[1], shares, every, 100),
+            clipped[0].taken_away(clipped[1], shares, every, 100, (1.0, 2.0))[0],
+            known.users_by_loss(
+                every, weights=every + 1, values=every + 1, clip=1, cap=3, edges=(1.0,)
+            ),
         ]
         assert n_streams() == before
         for query in queries:

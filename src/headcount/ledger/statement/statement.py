@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account, Entry, Quota
+from headcount.ledger.opening import is_number
 from headcount.ledger.statement.bar import percent, svg_bar, text_bar
+from headcount.ledger.statement.devices import from_devices
 from headcount.ledger.statement.page import (
     Block,
     Figure,
@@ -87,9 +90,10 @@ def statement(ledger: Ledger, name: str, *, as_html: bool = False) -> str:
             f"from the ledger {ledger.address}."
         ),
         *_summary(account, entries),
-        *_unit(account, entries, ledger.covered_by(name)),
+        *_unit(account, entries, list(filterfalse(is_number, ledger.covered_by(name)))),
         *_accounting(account),
         *_releases(account, entries),
+        *from_devices(entries),
         *_people(account, entries, ledger.quotas(name)),
         Heading("What is not covered"),
         Items(NOT_COVERED),
@@ -185,7 +189,7 @@ def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
             mechanism(to_record(entry.event)),
             shown(epsilon_alone(account, entry.spend)),
             f"{float(entry.spend.delta):.3g}",
-            "released" if entry.has_result else "none; the charge stays",
+            _shown(entry),
         ]
         for entry in entries
     ]
@@ -196,6 +200,12 @@ def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
         "in rho, which gives less, and the part of delta that no threshold has spent lowers it."
     )
     return [Heading("Releases"), Grid(header, rows), note]
+
+
+def _shown(entry: Entry) -> str:
+    if entry.n_parts:
+        return f"{entry.rounds_shown} released"
+    return "released" if entry.has_result else "none; the charge stays"
 
 
 def spent_by_analyst(entries: Sequence[Entry]) -> dict[str, Zcdp]:

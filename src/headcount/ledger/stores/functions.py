@@ -1,7 +1,7 @@
 """Charging and storing on PostgreSQL, by the functions that the owner put there.
 
 They take the analyst's name from the login and work the cost out themselves; see
-``migrations/functions_0003`` and ``functions_0004``. What they answer is a word.
+``migrations/functions_0003`` and those after it. What they answer is a word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from headcount.ledger import pieces
+from headcount.ledger import parts, pieces
 from headcount.ledger.asking import CHARGED, Ask, Outcome
 from headcount.ledger.distrust import distrusted, gone
 from headcount.ledger.journal import LAST, Head, head_from
@@ -26,13 +26,12 @@ PUT = sa.text("SELECT ledger_put(:number, :piece, :payload)")
 STORE = sa.text(
     "SELECT status, at_, hash_ FROM ledger_store(:number, :piece, :payload, :seen, :seen_hash)"
 )
-STORED, STORED_BEFORE, NO_CHARGE, LOST, CHANGED = (
-    "stored",
-    "stored before",
-    "no charge",
-    "lost",
-    "changed",
+STORE_PART = sa.text(
+    "SELECT status, at_, hash_ FROM ledger_store_part(:number, :part, :payload, :seen, :seen_hash)"
 )
+STORED, NO_CHARGE, LOST, CHANGED = "stored", "no charge", "lost", "changed"
+NO_PART, HAS_RESULT, HAS_PARTS = "no part", "has result", "has parts"
+PAID_FOR = sa.text("SELECT event FROM entries WHERE sequence = :number AND kind = 'charge'")
 
 
 def charge(writer: Writer, ledger: str, ask: Ask) -> Outcome:
@@ -70,6 +69,8 @@ def store(
     _refuse_distrusted(writer, status)
     if status == NO_CHARGE:
         raise no_charge(sequence)
+    if status == HAS_PARTS:
+        raise parts.has_parts(sequence)
     if status == STORED:
         writer.finish()
         return payload, Head(ledger, int(number), digest)
@@ -77,6 +78,30 @@ def store(
     before = pieces.stored(writer.run, sequence)
     if before is None:
         raise distrusted(writer.store.address, f"the stored result of entry {sequence} is missing")
+    return before, head_from(rows, ledger)
+
+
+def store_part(
+    writer: Writer, ledger: str, _analyst: str, sequence: int, part: int, payload: bytes
+) -> tuple[bytes, Head]:
+    """Keep what one round is about to show, unless another process did so first."""
+    values = {"number": sequence, "part": part, "payload": payload, **_seen(writer)}
+    status, number, digest = writer.call((STORE_PART, values))
+    _refuse_distrusted(writer, status)
+    if status == NO_CHARGE:
+        raise no_charge(sequence)
+    if status == HAS_RESULT:
+        raise parts.has_result(sequence)
+    if status == NO_PART:
+        (paid,) = writer.run((PAID_FOR, {"number": sequence}))
+        raise parts.no_part(sequence, part, parts.paid_parts(paid[0][0]))
+    if status == STORED:
+        writer.finish()
+        return payload, Head(ledger, int(number), digest)
+    (rows,) = writer.run((LAST, {}))
+    before = parts.stored(writer.run, sequence, part)
+    if before is None:
+        raise distrusted(writer.store.address, f"part {part} of entry {sequence} is missing")
     return before, head_from(rows, ledger)
 
 

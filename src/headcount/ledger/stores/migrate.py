@@ -13,7 +13,7 @@ from headcount.ledger.journal import Head
 from headcount.ledger.schema import VERSION_TABLE, metadata
 from headcount.ledger.stores.store import Store
 
-KNOWN = ("0001", "0002", "0003", "0004")
+KNOWN = ("0001", "0002", "0003", "0004", "0005")
 CURRENT = KNOWN[-1]
 VERSION: sa.Select[Any] = sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
 STEPS = Path(__file__).parent / "migrations"
@@ -67,7 +67,7 @@ def bring_up_to_date(store: Store) -> None:
     with store.changing() as connection:
         if _version(store, connection) != CURRENT:
             store.keep_others_out()
-            _upgrade(connection)
+            upgrade(connection, STEPS)
 
 
 def _version(store: Store, connection: sa.Connection) -> str | None:
@@ -83,12 +83,13 @@ def _version(store: Store, connection: sa.Connection) -> str | None:
     return None if version is None else str(version)
 
 
-def _upgrade(connection: sa.Connection) -> None:
+def upgrade(connection: sa.Connection, steps: Path) -> None:
+    """Bring a database up to date along the steps of a folder."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     # Alembic reads a percent sign as the start of a variable.
-    config.set_main_option("script_location", str(STEPS).replace("%", "%%"))
+    config.set_main_option("script_location", str(steps).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

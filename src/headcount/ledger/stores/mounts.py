@@ -25,12 +25,6 @@ NETWORK = frozenset(
 TABLE = Path("/proc/mounts")
 
 
-def network_file_system(path: Path, table: str) -> str | None:
-    """The type of the network file system that holds ``path``, from a table of mounts."""
-    kind = type_in(path, table)
-    return kind if kind in NETWORK else None
-
-
 def type_in(path: Path, table: str) -> str:
     """The type of the file system that holds ``path``, from a table of mounts."""
     best, kind = -1, ""
@@ -51,7 +45,7 @@ def _mounts(table: str) -> Iterator[tuple[Path, str]]:
 
 
 def mounted_over_network(path: Path) -> str | None:
-    """The same for this machine; nothing where the system keeps no such table."""
+    """The type of the network file system that holds ``path``, where the system tells."""
     kind = file_system(path.resolve())
     return kind if kind in NETWORK else None
 

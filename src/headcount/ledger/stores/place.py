@@ -6,6 +6,7 @@ is another ledger, without what is in the log and with a budget that is whole.
 
 from __future__ import annotations
 
+import stat
 from typing import TYPE_CHECKING
 
 from headcount.errors import LedgerError
@@ -31,10 +32,10 @@ def check_place(address: Address) -> None:
             "charged. Mount the folder that it is in."
         )
     try:
-        n_names = address.path.stat().st_nlink
+        found = address.path.stat()
     except OSError:
         return
-    if n_names > 1:
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
         raise LedgerError(
             f"The file of the ledger {str(address)!r} has a second name (a hard link). Opened by "
             "that, it would be another ledger, with a budget that is whole. Nothing was charged. "

@@ -61,21 +61,36 @@ NAMES = (
 )
 
 
-def wrong_settings(settings: Mapping[str, str]) -> str | None:
-    """What is wrong with a server's settings and how to mend it; nothing if all is well."""
+def settings_of(connection: Any) -> tuple[str, dict[str, str]]:
+    """Who logged in on a driver's connection, and the settings that a promise rests on."""
+    asked = ", ".join(f"current_setting('{name}')" for name in NAMES)
+    row = connection.execute(f"SELECT session_user, {asked}").fetchone()
+    settings = dict(zip(NAMES, map(str, row[1:]), strict=True))
+    if settings["default_transaction_isolation"] != "read committed":
+        # A statement by itself takes the server's default.
+        connection.execute(SET_ISOLATION)
+    connection.commit()
+    return str(row[0]), settings
+
+
+def wrong_settings(settings: Mapping[str, str], what: str = "charges") -> str | None:
+    """What is wrong with a server's settings and how to mend it; nothing if all is well.
+
+    what: what is acknowledged, and must not be lost
+    """
     apply = "; SELECT pg_reload_conf();"
     commit = settings["synchronous_commit"]
     if commit == "off" or (commit == "local" and settings["synchronous_standby_names"]):
         lost = "the server crashes" if commit == "off" else "a standby takes over"
         return (
-            f"synchronous_commit is {commit}, so charges that were acknowledged can be lost when "
+            f"synchronous_commit is {commit}, so {what} that were acknowledged can be lost when "
             f"{lost}. Run: ALTER SYSTEM SET synchronous_commit = on{apply} and look for a "
             "role or database that sets it"
         )
     for name in ("fsync", "full_page_writes"):
         if settings[name] != "on":
             return (
-                f"{name} is off, so a crash can lose or tear charges that were acknowledged. "
+                f"{name} is off, so a crash can lose or tear {what} that were acknowledged. "
                 f"Run: ALTER SYSTEM SET {name} = on{apply}"
             )
     if settings["server_encoding"] != "UTF8":
@@ -151,15 +166,7 @@ class PostgresStore(Store):
         super().__init__(address, engine)
 
     def _settings(self, connection: Any, _record: object) -> None:
-        asked = ", ".join(f"current_setting('{name}')" for name in NAMES)
-        row = connection.execute(f"SELECT session_user, {asked}").fetchone()
-        connection.rollback()
-        self._analyst = str(row[0])
-        settings = dict(zip(NAMES, map(str, row[1:]), strict=True))
-        if settings["default_transaction_isolation"] != "read committed":
-            # A charge is a statement by itself, which takes the server's default.
-            connection.execute(SET_ISOLATION)
-            connection.commit()
+        self._analyst, settings = settings_of(connection)
         wrong = wrong_settings(settings)
         if wrong is not None:
             connection.close()

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headcount.errors import LedgerError, UsageError
 from headcount.ledger.schema import VERSION_TABLE, metadata
-from headcount.ledger.stores.migrations.functions_0003 import OFFERED
+from headcount.ledger.stores.migrations import functions_0003, functions_0005
 from headcount.ledger.stores.refusals import is_forbidden
 from headcount.ledger.stores.store import Store
 
@@ -39,7 +39,7 @@ IS_MEMBER = (
     "WHERE c.oid = 'entries'::regclass AND r.rolname = %(name)s)"
 )
 TABLES = ", ".join([*metadata.tables, VERSION_TABLE])
-FUNCTIONS = ", ".join(OFFERED)
+FUNCTIONS = ", ".join([*functions_0003.OFFERED, *functions_0005.OFFERED])
 
 
 @dataclass(frozen=True, slots=True)

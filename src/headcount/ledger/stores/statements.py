@@ -11,7 +11,7 @@ import json
 import sqlalchemy as sa
 
 from headcount.errors import LedgerError
-from headcount.ledger import pieces
+from headcount.ledger import parts, pieces
 from headcount.ledger.asking import (
     ACCOUNT_REFUSES,
     CHARGE_OF_KEY,
@@ -27,6 +27,7 @@ from headcount.ledger.journal import (
     IN_CHAIN,
     LAST,
     LAST_IN_ONE,
+    PART,
     RESULT,
     Head,
     append,
@@ -63,7 +64,7 @@ TAKE_FROM_QUOTA = _take(
     quotas.c.account == sa.bindparam("in_account"),
     quotas.c.analyst == sa.bindparam("by_analyst"),
 ).returning(quotas.c.analyst)
-CHARGE_OF_SEQUENCE = sa.select(entries.c.account, entries.c.key).where(
+CHARGE_OF_SEQUENCE = sa.select(entries.c.account, entries.c.key, entries.c.event).where(
     is_kind(CHARGE), IN_CHAIN, entries.c.sequence == sa.bindparam("sequence")
 )
 
@@ -113,7 +114,9 @@ def store(
     before = pieces.stored(writer.run, sequence)
     if before is not None:
         return before, head
-    account, key = charged[0]
+    if parts.numbers(writer.run, sequence):
+        raise parts.has_parts(sequence)
+    account, key, _ = charged[0]
     n, digest = pieces.n_pieces(payload), pieces.digest_of(pieces.cut(payload))
     assert digest is not None  # noqa: S101  they are bytes
     step, head = append(
@@ -131,6 +134,39 @@ def store(
         added: Step = (pieces.ADD, row)
         writer.run(added)
     writer.finish(step)
+    return payload, head
+
+
+def store_part(
+    writer: Writer, ledger: str, analyst: str, sequence: int, part: int, payload: bytes
+) -> tuple[bytes, Head]:
+    """Keep what one round is about to show, unless another process did so first."""
+    charged, last = writer.run((CHARGE_OF_SEQUENCE, {"sequence": sequence}), (LAST, {}))
+    if not charged:
+        raise no_charge(sequence)
+    account, key, event = charged[0]
+    n = parts.paid_parts(event)
+    if not 0 <= part < n:
+        raise parts.no_part(sequence, part, n)
+    head = head_from(last, ledger)
+    before = parts.stored(writer.run, sequence, part)
+    if before is not None:
+        return before, head
+    if pieces.stored(writer.run, sequence) is not None:
+        raise parts.has_result(sequence)
+    digest = parts.digest_of(payload)
+    assert digest is not None  # noqa: S101  they are bytes
+    step, head = append(
+        head,
+        kind=PART,
+        account=account,
+        analyst=analyst,
+        key=key,
+        digest=digest,
+        event=parts.of(sequence, part),
+    )
+    added: Step = (parts.ADD, {"sequence": sequence, "part": part, "payload": payload})
+    writer.finish(added, step)
     return payload, head
 
 

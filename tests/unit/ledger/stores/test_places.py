@@ -8,7 +8,6 @@ from headcount.errors import LedgerError, UsageError
 from headcount.ledger.address import parse_address
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.stores import mounts, place, sqlite
-from headcount.ledger.stores.mounts import network_file_system
 from headcount.ledger.stores.postgres import NAMES, wrong_settings
 from headcount.privacy.budget import Budget
 
@@ -42,13 +41,26 @@ short
     ],
 )
 def test_network_file_systems_are_told_from_local_ones(path: str, kind: str | None) -> None:
-    assert network_file_system(Path(path), MOUNTS) == kind
+    found = mounts.type_in(Path(path), MOUNTS)
+    assert (found if found in mounts.NETWORK else None) == kind
 
 
 def test_the_last_mount_on_a_point_counts() -> None:
     table = "/dev/vda /x ext4 rw 0 0\nserver:/ /x nfs rw 0 0\n"
-    assert network_file_system(Path("/x/ledger.db"), table) == "nfs"
-    assert network_file_system(Path("/x/ledger.db"), "") is None
+    assert mounts.type_in(Path("/x/ledger.db"), table) == "nfs"
+    assert mounts.type_in(Path("/x/ledger.db"), "") == ""
+
+
+@pytest.mark.parametrize(("kind", "told"), [("nfs4", "nfs4"), ("ext4", None)])
+def test_the_table_of_this_machine_is_read(
+    kind: str, told: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "mounts"
+    table.write_text(f"somewhere {tmp_path.resolve()} {kind} rw 0 0\n")
+    monkeypatch.setattr(mounts, "TABLE", table)
+    assert mounts.mounted_over_network(tmp_path / "ledger.db") == told
+    monkeypatch.setattr(mounts, "TABLE", tmp_path / "none")
+    assert mounts.mounted_over_network(tmp_path / "ledger.db") is None
 
 
 def test_a_ledger_on_a_network_file_system_is_refused(
