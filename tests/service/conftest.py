@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -211,3 +212,28 @@ def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (made / "ledgers").mkdir()
     yield made / "ledgers"
     shutil.rmtree(made)
+
+
+@pytest.fixture
+def core() -> Iterator[Any]:
+    """A core of a fleet, in a process and a folder of its own."""
+    from tests.service.fleets import RunningCore
+
+    # A path of a socket is short.
+    with tempfile.TemporaryDirectory(prefix="hc-") as folder:
+        running = RunningCore(Path(folder), patience=5)
+        yield running
+        running.process.kill()
+        running.process.wait()
+
+
+@pytest.fixture
+def fleet(server: Server, tmp_path: Path, core: Any) -> Iterator[Any]:
+    """A fleet without a task."""
+    from tests.service.fleets import Fleet
+
+    made = Fleet(server, tmp_path, core)
+    yield made
+    for child in made.frozen:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -192,7 +192,7 @@ class Files:
 class Rows:
     """Copies of a ledger's rows on PostgreSQL, put back by someone whom no trigger stops."""
 
-    TABLES = ("entries", "accounts", "quotas", "covers", "results", "pieces")
+    TABLES = ("entries", "accounts", "quotas", "covers", "results", "pieces", "parts")
 
     def __init__(self, address: str) -> None:
         self._raw = psycopg.connect(address, autocommit=True)

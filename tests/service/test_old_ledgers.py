@@ -209,6 +209,25 @@ def test_a_result_that_was_never_stored_can_still_be(old: Old) -> None:
     ledger.verify()
 
 
+def test_a_new_charge_may_pay_for_rounds(old: Old) -> None:
+    ledger = Ledger(old.address)
+    rounds = {"kind": "sample-threshold", "rate": "1/16", "threshold": "12", "n_samples": "2"}
+    entry = {
+        "key": "rounds",
+        "request_hash": "rounds",
+        "verb": "fleet",
+        "event": rounds | {"rho": "1/4", "delta": "1/1000000000"},
+        "neighbours": "add-remove",
+        "about": {},
+    }
+    paid = ask_again(ledger, "web", entry).sequence
+    assert ledger.store_part(paid, 1, b"first") == b"first"
+    assert Ledger(old.address).store_part(paid, 1, b"second") == b"first"
+    with pytest.raises(LedgerError, match="parts 0 to 1"):
+        ledger.store_part(paid, 2, b"rows")
+    assert len(Ledger(old.address).verify().parts) == 1
+
+
 def test_charging_goes_on(old: Old) -> None:
     ledger = Ledger(old.address)
     took = {}

@@ -7,10 +7,15 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from headcount.privacy.event import GaussianNoise
+from headcount.privacy.neighbours import Neighbours
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +69,33 @@ def test_one_charge_per_key_and_the_same_bytes_for_everyone(
         rows: set[Any] = {seen for answer in answers for seen in answer[0][key]}
         assert len(rows) == 1, "every client saw the same bytes"
     ledger.verify()
+
+
+def test_a_known_charge_with_new_sources_leaves_the_ledger_as_it_says(
+    new_address: Callable[[], str], clients: ModuleType
+) -> None:
+    """A job is cut short, its file is written anew, and the job is repeated."""
+    address = new_address()
+    ledger = clients.new_ledger(address, clients.PLENTY)
+    asked = {
+        "key": "job",
+        "request_hash": "r",
+        "verb": "v",
+        "event": GaussianNoise(Fraction(1), Fraction(50)),
+        "neighbours": Neighbours.ADD_REMOVE,
+    }
+    first = ledger.charge(
+        replace(ledger.opening("web"), covers=("/data/e", "inode:1:1:a:")), **asked
+    )
+    later = replace(ledger.opening("web"), covers=("/data/e", "inode:1:2:b:"))
+    # As its plan had it, made before the account was there, and without a budget.
+    for opening in (replace(later, budget=clients.PLENTY), later):
+        again = ledger.charge(opening, **asked)
+        assert (again.sequence, again.is_new) == (first.sequence, False)
+        ledger.verify()
+    assert "inode:1:2:b:" in ledger.covered_by("web"), "what is read now is covered"
+    clients.charge(ledger, "another")
+    clients.Ledger(address).verify()
 
 
 @pytest.mark.postgres
