@@ -9,7 +9,6 @@ import duckdb
 import pytest
 
 import headcount as hc
-from headcount.mechanisms.equal_error.candidates import Candidates
 
 DATA = os.environ.get("HEADCOUNT_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="HEADCOUNT_DATA is not set")
@@ -42,20 +41,3 @@ def absurd_rows(folder: Path, rho: str, n_releases: int) -> list[tuple[int, int]
 @pytest.mark.parametrize("rho", ["0.01", "0.02", "0.05"])
 def test_no_row_is_absurd(rho: str, tmp_path: Path) -> None:
     assert absurd_rows(tmp_path, rho, 10) == []
-
-
-@needs_data
-@pytest.mark.slow
-def test_they_would_be_if_any_candidate_could_be_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = Candidates.of
-
-    def all_allowed(*arguments: object) -> Candidates:
-        made = of(*arguments)  # type: ignore[arg-type]
-        object.__setattr__(made, "n_allowed", len(made.taus))
-        object.__setattr__(made, "least_tau", 0.0)
-        return made
-
-    monkeypatch.setattr(Candidates, "of", all_allowed)
-    assert absurd_rows(tmp_path, "0.02", 20)

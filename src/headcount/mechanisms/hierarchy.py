@@ -43,11 +43,6 @@ class Hierarchy:
         """Cells with those at the end that nobody can be in."""
         return -(-self.n_cells // self.sizes[0]) * self.sizes[0]
 
-    @property
-    def n_nodes(self) -> int:
-        """How many counts are made noisy."""
-        return sum(self.n_padded // size for size in self.sizes)
-
     @cached_property
     def _scales(self) -> Floats:
         """``s_k + ... + s_L``, level by level."""

@@ -14,11 +14,21 @@ import pyarrow as pa
 
 from headcount.contributions import read
 from headcount.contributions.clip import N_ROWS
-from headcount.contributions.equal_error.levels import LEVEL, Levels, clipped_share
+from headcount.contributions.equal_error.levels import LEVEL, Levels, clipped_share, totals
 from headcount.contributions.equal_error.norm_limits import SQUARE, NormLimits
+from headcount.contributions.equal_error.vectors import (
+    LOST,
+    MARGIN,
+    cells,
+    clipped_sums,
+    kept_share,
+    sum_where,
+    users_beyond,
+    where,
+)
 from headcount.contributions.groups import INDEX, USER
 from headcount.contributions.store import Store
-from headcount.privacy.query import Query
+from headcount.privacy.query import Query, together
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always, double
 
@@ -27,7 +37,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MARGIN = 1 << 48
 FIRST, SECOND = "hc_norm_first", "hc_norm_second"
 MAX_NORM_SQUARED = 1 << 62
 
@@ -83,33 +92,14 @@ class KnownPairs:
         joined = self.with_numbers(self.pairs, "hc_value", **numbers)
         value = joined["hc_value"].cast("float64")
         squared = joined.mutate(**{SQUARE: value * value})
-        sums = {f"hc_{i}": _sum_where(squared, "hc_value", i) for i in range(n_classes)}
+        sums = {f"hc_{i}": sum_where(squared, "hc_value", i) for i in range(n_classes)}
         squares = {
-            f"{SQUARE}_{i}": _where(squared, SQUARE, i, double(0)).sum() for i in range(n_classes)
+            f"{SQUARE}_{i}": where(squared, SQUARE, i, double(0)).sum() for i in range(n_classes)
         }
         per_user = self.store.keep(squared.group_by(USER).agg(**sums, **squares))
         self._norm_limits = NormLimits(per_user, values, classes)
         entries = [per_user[f"hc_{i}"].cast("float64") for i in range(n_classes)]
-        return self._clipped_sums(per_user, entries, norm)
-
-    def _clipped_sums(self, per_user: Any, entries: Sequence[Any], norm: int) -> NDArray[np.int64]:
-        """Sums over users of non-negative vectors, each shortened to ``norm`` and floored [E1]."""
-        import ibis
-
-        vectors = per_user.select(**{f"hc_{i}": entry for i, entry in enumerate(entries)})
-        squares = [vectors[name] * vectors[name] for name in vectors.columns]
-        vectors = vectors.mutate(hc_length=sum(squares[1:], squares[0]).sqrt())
-        longest = ibis.greatest(vectors["hc_length"], double(norm))
-        ratio = double(norm) / longest * double(MARGIN - 1) / double(MARGIN)
-        true_sums = vectors.agg(
-            **{
-                f"hc_sum_{i}": cast_always(
-                    (vectors[f"hc_{i}"] * ratio).floor().cast("int64").sum(), "int64"
-                )
-                for i in range(len(entries))
-            }
-        )
-        return read.one_row(self.store.engine, true_sums)
+        return read.one_row(self.store.engine, clipped_sums(per_user, entries, norm))
 
     def clipped(
         self, index: NDArray[np.int64], weights: NDArray[np.int64], clip: int
@@ -142,7 +132,8 @@ class KnownPairs:
         shares: tuple[NDArray[np.int64], NDArray[np.int64]],
         classes: NDArray[np.int64],
         norm: int,
-    ) -> NDArray[np.int64]:
+        edges: Sequence[float],
+    ) -> list[NDArray[np.int64]]:
         """The sums that :meth:`ClippedPairs.taken_away` asks for."""
         n_classes = int(classes.max()) + 1
         first, second = (one.heavy for one in rounds)
@@ -155,14 +146,16 @@ class KnownPairs:
         heavy = first.select(USER).union(second.select(USER), distinct=True)
         joined = self.with_numbers(self._of(heavy), "hc_a", "hc_b", **numbers)
         sums = {
-            f"hc_{letter}_{i}": _sum_where(joined, f"hc_{letter}", i)
+            f"hc_{letter}_{i}": sum_where(joined, f"hc_{letter}", i)
             for letter in "ab"
             for i in range(n_classes)
         }
         per_user = joined.group_by(USER).agg(**sums)
         per_user = per_user.left_join(first.select(USER, **{FIRST: first["hc_norm"]}), USER)
         per_user = per_user.drop(f"{USER}_right")
-        per_user = per_user.left_join(second.select(USER, **{SECOND: second["hc_norm"]}), USER)
+        per_user = self.store.keep(
+            per_user.left_join(second.select(USER, **{SECOND: second["hc_norm"]}), USER)
+        )
         lost_first, lost_second = (
             double(1) - kept_share(per_user[norm], one.clip).fill_null(double(1))
             for norm, one in zip((FIRST, SECOND), rounds, strict=True)
@@ -172,7 +165,10 @@ class KnownPairs:
             + per_user[f"hc_b_{i}"].cast("float64") * lost_second
             for i in range(n_classes)
         ]
-        return self._clipped_sums(per_user, entries, norm)
+        return [
+            read.one_row(self.store.engine, clipped_sums(per_user, entries, norm)),
+            read.one_row(self.store.engine, users_beyond(per_user, entries, norm, edges)),
+        ]
 
     def beyond(self, index: NDArray[np.int64], weights: NDArray[np.int64], clip: int) -> Any:
         """Pairs of all users whose squared norm is above the clip, and perhaps of others."""
@@ -197,6 +193,31 @@ class KnownPairs:
         """What candidates would clip off, by row of caps; a user adds one unit at most [E3]."""
         levels = Levels(weights, values, first_level, clips, caps, unit_bits)
         return clipped_share(partial(self._leveled, levels), self.store, levels)
+
+    def users_by_loss(
+        self,
+        index: NDArray[np.int64],
+        *,
+        weights: NDArray[np.int64],
+        values: NDArray[np.int64],
+        clip: int,
+        cap: int,
+        edges: Sequence[float],
+    ) -> Query[NDArray[np.int64]]:
+        """Users by what a clip would take of these groups, in caps; a user is in one cell [E6]."""
+        numbers = {INDEX: index, "hc_w": weights[index], "hc_v": values[index]}
+        ask = partial(self._users_by_loss, numbers, clip, cap, edges)
+        return Query(Sensitivity.of_entries(1), ask)
+
+    def _users_by_loss(
+        self, numbers: dict[str, NDArray[np.int64]], clip: int, cap: int, edges: Sequence[float]
+    ) -> NDArray[np.int64]:
+        beyond = self.beyond(numbers[INDEX], numbers["hc_w"], clip)
+        users = totals(self.with_numbers(beyond, "hc_w", "hc_v", **numbers))
+        users = users.filter(users["hc_norm"] > clip)
+        lost = users["hc_sum"].cast("float64") * (double(1) - kept_share(users["hc_norm"], clip))
+        counted = cells(users.select(**{LOST: lost / double(cap)}), edges)
+        return read.one_row(self.store.engine, counted)
 
     def _leveled(self, levels: Levels) -> Any:
         """Pairs of all who may lose something at a candidate, with weights and levels."""
@@ -252,23 +273,13 @@ class ClippedPairs:
         shares: tuple[NDArray[np.int64], NDArray[np.int64]],
         classes: NDArray[np.int64],
         norm: int,
-    ) -> Query[NDArray[np.int64]]:
-        """What this clip and a second one took, in shares of the rows, summed by class [E1]."""
+        edges: Sequence[float],
+    ) -> tuple[Query[NDArray[np.int64]], ...]:
+        """What this clip and a second one took, in shares of the rows, summed by class [E1].
+
+        And how many users had more taken than the norm lets them say, by how much more [E6].
+        """
         sensitivity = Sensitivity.of_norm(norm**2, int(classes.max()) + 1)
-        ask = partial(self._known._taken_away, (self, second), shares, classes, norm)
-        return Query(sensitivity, ask)
-
-
-def _where(joined: Any, name: str, number: int, otherwise: Any) -> Any:
-    import ibis
-
-    return ibis.cases((joined["hc_class"] == number, joined[name]), else_=otherwise)
-
-
-def _sum_where(joined: Any, name: str, number: int) -> Any:
-    return cast_always(_where(joined, name, number, 0).sum(), "int64")
-
-
-def kept_share(norm: Any, clip: int) -> Any:
-    """``sqrt(clip / norm)``, below 1 for the users it is asked of."""
-    return (double(clip) / norm.cast("float64")).sqrt()
+        one_cell = Sensitivity.of_entries(1)
+        ask = partial(self._known._taken_away, (self, second), shares, classes, norm, edges)
+        return together([sensitivity, one_cell], ask)

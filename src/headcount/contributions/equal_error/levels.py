@@ -74,10 +74,15 @@ def clipped_share(
 
 def _lost(pairs: Callable[[], Any], store: Store, levels: Levels) -> list[NDArray[np.int64]]:
     joined = pairs()
-    totals = joined.group_by(USER).agg(hc_sum=_total(joined), hc_norm=_norm(joined))
-    heavy = store.keep(totals.filter(totals["hc_norm"] > levels.least_clip))
+    users = totals(joined)
+    heavy = store.keep(users.filter(users["hc_norm"] > levels.least_clip))
     true_sized = _sized(store, joined, heavy, levels)
     return list(np.concatenate([true_sized, _lower(store, heavy, levels)], axis=1))
+
+
+def totals(joined: Any) -> Any:
+    """By user the sum of values and the squared norm of weights."""
+    return joined.group_by(USER).agg(hc_sum=_total(joined), hc_norm=_norm(joined))
 
 
 def _sized(store: Store, joined: Any, heavy: Any, levels: Levels) -> NDArray[np.int64]:

@@ -16,9 +16,12 @@ from headcount.mechanisms.equal_error.tuning import (
     FEW_ROWS,
     GUARD_CAP,
     GUARD_STEP,
+    LOST_PER_NOISE,
     LOWER_STEP,
+    MOST_LOST_LISTED,
     N_HALVES,
     N_LOWER,
+    N_NOISES,
     N_SIZES,
     NOISE_SHARE,
     USER_CAP,
@@ -71,6 +74,17 @@ def as_integers(weights: Floats, max_value: int = 1) -> tuple[Integers, float]:
 def whole(value: float) -> int:
     """A squared norm as an integer the engine can compare; above the largest nobody is clipped."""
     return max(1, min(MAX_SQUARES, math.floor(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class UserOfAll:
+    """Somebody who is once in every group of a candidate."""
+
+    total: float
+    """Of the values."""
+    kept: float
+    """How much of it clipping leaves, if that is less than all, as a share."""
+    cap: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +155,34 @@ class Candidates:
             least_tau=1 / (math.sqrt(2 * rho) * max(1.0, float(smallest[0]))),
         )
 
+    @classmethod
+    def of_all(cls, guess: Floats, rho: Fraction, tuning: Tuning) -> Candidates:
+        """All rows at less and less noise: from nobody clipped to a user of one smallest row."""
+        smallest, n_rows = float(guess.min()), len(guess)
+        tapers = taper(guess, smallest, tuning)
+        least_tau = 1 / (math.sqrt(2 * rho) * smallest)
+        longest = float(np.linalg.norm(tapers * smallest / guess))
+        taus = least_tau * np.geomspace(max(longest, 1.01), 1, N_NOISES)
+        weights, unit = as_integers(tapers / guess)
+        values, value_unit = as_integers(1 / guess)
+        norms = taus * math.sqrt(2 * rho)
+        caps = np.outer((USER_CAP, GUARD_CAP), norms * math.sqrt(n_rows))
+        noise = taus * float((1 / tapers).mean())
+        return cls(
+            n_rows=np.full(N_NOISES, n_rows),
+            taus=taus,
+            weights=weights,
+            values=values,
+            first_level=np.zeros(n_rows, np.int64),
+            clips=tuple(whole((norm * unit) ** 2) for norm in norms.tolist()),
+            real_caps=caps,
+            caps=np.maximum(1, np.rint(caps * value_unit)).astype(np.int64),
+            lost_share=np.minimum(LOST_PER_NOISE * noise, MOST_LOST_LISTED),
+            guard_slack=tuning.guard_slack,
+            n_allowed=N_NOISES,
+            least_tau=0.0,
+        )
+
     @property
     def n_sized(self) -> int:
         """How many candidates are of growing size; the rest keep all rows."""
@@ -151,6 +193,22 @@ class Candidates:
         allowed = self.lost_share * self.n_rows / self.real_caps * unit
         units: Integers = np.rint(allowed * np.array([[1.0], [self.guard_slack]])).astype(np.int64)
         return units
+
+    def groups_of(self, chosen: int) -> Integers:
+        """The numbers of the groups of a candidate."""
+        return np.flatnonzero(self.first_level <= min(chosen, self.n_sized - 1)).astype(np.int64)
+
+    def user_of_all(self, chosen: int) -> UserOfAll:
+        """What somebody in every group of a candidate has, in units of the values."""
+        mine = self.groups_of(chosen)
+        square = float((self.weights[mine].astype(np.float64) ** 2).sum())
+        kept = math.sqrt(self.clips[chosen] / square)
+        return UserOfAll(float(self.values[mine].sum()), kept, float(self.caps[1, chosen]))
+
+    def allowed_in_all(self, chosen: int) -> float:
+        """How much all users together may lose at a candidate, in units of the values."""
+        real = self.lost_share[chosen] * self.n_rows[chosen]
+        return float(real * self.caps[1, chosen] / self.real_caps[1, chosen])
 
     @property
     def guarded(self) -> Integers:

@@ -95,6 +95,8 @@ class ClassLosses:
     """The log size at which the smallest rows begin."""
     lost: Floats
     sds: Floats
+    unsure: float = 0.0
+    """What may not be so in all classes alike, as a share of what they lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,9 @@ def losses_of_rows(
     lost, sds, tilt, tilt_variance = _curve(found, log_sizes, tilts)
     lost = np.clip(lost, 0, 1)
     unread = 1 - tilts.reliable
-    uneven = row_to_row**2 + tilt**2 + tilt_variance + (tuning.UNREAD * unread) ** 2
+    uneven = (
+        found.unsure**2 + row_to_row**2 + tilt**2 + tilt_variance + (tuning.UNREAD * unread) ** 2
+    )
     much = np.clip((lost - tuning.MUCH) / (tuning.VERY_MUCH - tuning.MUCH), 0, 1)
     sds = np.hypot(sds, tuning.BEYOND * (1 + much) * lost**2)
     lost = lost * (1 + much * lost)

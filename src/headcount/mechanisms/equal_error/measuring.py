@@ -13,6 +13,7 @@ import numpy as np
 
 from headcount.mechanisms.equal_error import reading, tuning
 from headcount.mechanisms.equal_error.candidates import as_integers, whole
+from headcount.mechanisms.equal_error.heavy import Heavy, Hidden, edges_up_to
 from headcount.mechanisms.equal_error.loss import (
     ClassLosses,
     Losses,
@@ -54,6 +55,8 @@ class Chosen:
     weight_sds: Floats
     tau: float
     """Relative noise of the smallest."""
+    least: float = 0.0
+    """What a row is taken for at least, where smaller ones are not told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Measuring:
         self.progress(FIRST)
         weights = part / (self.noise_of(guess, tau) * guess)
         first = self.round(chosen.index, weights, shares.first_round)
-        sizes = reading.blend(first.counts, first.weights, guess)
+        sizes = np.maximum(reading.blend(first.counts, first.weights, guess), chosen.least)
         full = 1 / (self.noise_of(sizes, tau) * sizes) ** 2
         second_w2 = np.maximum(full - first.weights**2, 0.25 * (1 - tuning.FIRST_ROUND) * full)
         self.progress(SECOND)
@@ -114,7 +117,7 @@ class Measuring:
         precision = first.weights**2 + second.weights**2
         mean = (first.counts * first.weights**2 + second.counts * second.weights**2) / precision
         self.progress(LEFT_OUT)
-        losses = self.losses((first, second), mean, sizes, chosen, shares.bias)
+        losses = self.losses((first, second), mean, sizes, chosen, shares)
         counts = mean * (1 + losses.lost)
         sds = np.hypot((1 + losses.lost) / np.sqrt(precision), losses.sds * counts)
         return Measured(counts, sds, Lost.of(losses.lost, counts))
@@ -151,7 +154,7 @@ class Measuring:
         mean: Floats,
         sizes: Floats,
         chosen: Chosen,
-        rho: Fraction,
+        own: Shares,
     ) -> Losses:
         """What both clips took from each row: asked by class of size and of users, then read."""
         precision = rounds[0].weights ** 2 + rounds[1].weights ** 2
@@ -169,16 +172,23 @@ class Measuring:
         # A class is a mean over its rows: who is in many rows is in many of each class, so the
         # noise of a class is the same however few rows it has.
         finer = np.exp(tuning.FINER * (middles - middles.min()))
-        unit = CLASS_NORM / self.norm(finer, len(sizes), chosen.tau, rho)
+        unit = CLASS_NORM / self.norm(finer, len(sizes), chosen.tau, own.bias)
         per_row = unit * (finer / n_each)[classes] / (precision * sizes)
         first_shares, second_shares = (
             np.minimum(np.rint(per_row * one.weights**2), CLASS_NORM).astype(np.int64)
             for one in rounds
         )
-        off = rounds[0].queries.taken_away(
-            rounds[1].queries, (first_shares, second_shares), classes, CLASS_NORM
+        # Nobody loses more than all rows, as often as they count.
+        most = self.plan.max_value * float((first_shares + second_shares).sum()) / CLASS_NORM
+        off, beyond = rounds[0].queries.taken_away(
+            rounds[1].queries,
+            (first_shares, second_shares),
+            classes,
+            CLASS_NORM,
+            edges_up_to(most),
         )
-        totals, sd = self.noisy(off, rho)
+        totals, sd = self.noisy(off, own.bias)
+        hidden = Hidden.of(Heavy.of(*self.noisy(beyond, own.hidden)), totals / CLASS_NORM)
         typical = np.maximum(np.bincount(classes, mean / sizes) / n_each, 0.1)
         per_class = 1 / (unit * finer * typical)
         nearly_smallest = by_size == max(0, int(by_size.max()) - 1)
@@ -186,7 +196,8 @@ class Measuring:
             classes,
             middles,
             knee=float(log_sizes[nearly_smallest].min()),
-            lost=totals * per_class,
+            lost=(totals + CLASS_NORM * hidden.of_classes) * per_class,
             sds=sd * per_class,
+            unsure=hidden.unsure,
         )
         return losses_of_rows(found, log_sizes, mean, tilts, self.plan.tuning.row_to_row)

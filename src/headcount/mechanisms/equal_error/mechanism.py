@@ -13,8 +13,9 @@ neighbours add or remove one user, who may be in any number of groups
 **Reference** Contribution bounding for user-level histograms (ICML 2023) for clipping in l2, here
 of groups weighted by their size; the branch for few users is Private Count Release (2024).
 
-Stages: profile, discover, scale, guard, pick, two rounds of measuring, bias. Each is charged to a
-filter before it is asked, and each uses the data and what earlier stages published.
+Stages: profile, discover, scale, guard, pick, heavy users, two rounds of measuring, bias, and who
+hides some of it. Each is charged to a filter before it is asked, and each uses the data and what
+earlier stages published.
 
 The proof is in ``proof.md``.
 """
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.plan import EqualErrorPlan
-from headcount.mechanisms.equal_error.stages import Counted, Run
+from headcount.mechanisms.equal_error.stages import Run
 from headcount.privacy.event import Filtered
 from headcount.privacy.spend import Zcdp, require_delta
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from headcount.mechanisms.chance import Chance
     from headcount.mechanisms.equal_error.queries import PairQueries
     from headcount.mechanisms.equal_error.reading import Profile
+    from headcount.mechanisms.equal_error.steps import Counted
 
 MIN_RHO = Fraction(1, 10**5)
 
@@ -87,4 +89,4 @@ class EqualError(EqualErrorPlan):
         progress: Callable[[str], None] = _silent,
     ) -> Counted:
         """Profile users, take the branch that suits them, and count."""
-        return Run(self, pairs, chance.filter(self.limit), chance, progress).counted()
+        return Run(self, chance.filter(self.limit), chance, progress, pairs).counted()

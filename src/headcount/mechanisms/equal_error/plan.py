@@ -65,8 +65,9 @@ class EqualErrorPlan:
         """The method that suits these users; a function of published numbers."""
         if self.method != "auto":
             return self.method
-        if crowd.single_loss <= tuning.SINGLE_LOSS:
-            return "single"
+        # First: a profile in which nobody can be read does not say that they are in one group.
         threshold = self.threshold(self.shares.discover)
         least = threshold.threshold / threshold.bounds.scale
-        return "peel" if crowd.weight_of_all < tuning.PEEL_RATIO * least else "equal"
+        if crowd.weight_of_all < tuning.PEEL_RATIO * least:
+            return "peel"
+        return "single" if crowd.single_loss <= tuning.SINGLE_LOSS else "equal"

@@ -33,8 +33,12 @@ class ClippedQueries(Protocol):
         shares: tuple[Integers, Integers],
         classes: Integers,
         norm: int,
-    ) -> Query[Integers]:
-        """By class, what this clip and a second one took; a user's l2 norm is ``norm`` at most."""
+        edges: Sequence[float],
+    ) -> Sequence[Query[Integers]]:
+        """By class, what this clip and a second one took; a user's l2 norm is ``norm`` at most.
+
+        And users by what that norm hides of them, in cells; one user adds one, to one cell.
+        """
         ...
 
 
@@ -56,6 +60,19 @@ class KnownQueries(Protocol):
         unit_bits: int,
     ) -> Sequence[Query[Integers]]:
         """By candidate, a question a row of caps; a user adds 0 to ``2**unit_bits`` to each."""
+        ...
+
+    def users_by_loss(
+        self,
+        index: Integers,
+        *,
+        weights: Integers,
+        values: Integers,
+        clip: int,
+        cap: int,
+        edges: Sequence[float],
+    ) -> Query[Integers]:
+        """Users by what they would lose of these groups, in cells; one adds one, to one cell."""
         ...
 
     def clipped(self, index: Integers, weights: Integers, clip: int) -> ClippedQueries:
@@ -100,4 +117,30 @@ class PairQueries(Protocol):
 
     def known(self, order: Positions) -> KnownQueries:
         """Queries about the groups at these positions, which are public."""
+        ...
+
+
+class ListedQueries(Protocol):
+    """Sums over users for groups that are listed; positions are those of the list."""
+
+    @property
+    def differences(self) -> Query[Integers]:
+        """By group, twice its users less the users of any: one user moves each by one."""
+        ...
+
+    @property
+    def users(self) -> Query[Integers]:
+        """How many users are in any listed group."""
+        ...
+
+    def users_per_cell(self) -> Query[Integers]:
+        """One user adds one, to one cell."""
+        ...
+
+    def weighed(self, bounds: Bounds) -> Query[Integers]:
+        """By group, the bounded weights of its users."""
+        ...
+
+    def known(self) -> KnownQueries:
+        """Queries about all groups of the list."""
         ...

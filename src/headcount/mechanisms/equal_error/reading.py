@@ -20,6 +20,9 @@ from headcount.mechanisms.equal_error.tuning import (
     FEW_OF,
     FIRST_ROUND,
     GUARD,
+    HEAVY,
+    HIDDEN,
+    LIKELY_CELL,
     MEAN_MISS,
     PICK,
     PROFILE,
@@ -46,19 +49,25 @@ class Shares:
     scale: Fraction
     guard: Fraction
     pick: Fraction
+    heavy: Fraction
     first_round: Fraction
     second_round: Fraction
     bias: Fraction
+    hidden: Fraction
 
     @classmethod
-    def of(cls, limit: Zcdp, *, is_profiled: bool = False) -> Shares:
+    def of(cls, limit: Zcdp, *, is_profiled: bool = False, discover: Fraction = DISCOVER) -> Shares:
         """Fixed shares of the request; measuring takes what is left."""
         rho, profile = limit.rho, Fraction(0) if is_profiled else PROFILE
-        fixed = [rho * share for share in (profile, DISCOVER, SCALE, GUARD, PICK, BIAS)]
+        fixed = [
+            rho * share for share in (profile, discover, SCALE, GUARD, PICK, HEAVY, BIAS, HIDDEN)
+        ]
         measure = rho - sum(fixed)
         first = measure * FIRST_ROUND
-        profile, discover, scale, guard, pick, bias = fixed
-        return cls(profile, discover, scale, guard, pick, first, measure - first, bias)
+        profile, discover, scale, guard, pick, heavy, bias, hidden = fixed
+        return cls(
+            profile, discover, scale, guard, pick, heavy, first, measure - first, bias, hidden
+        )
 
     @property
     def measure(self) -> Fraction:
@@ -68,12 +77,12 @@ class Shares:
     @property
     def choices(self) -> Fraction:
         """From groups that are found to how many are measured."""
-        return self.scale + self.guard + self.pick
+        return self.scale + self.guard + self.pick + self.heavy
 
     @property
     def after_profile(self) -> Fraction:
         """What the other two methods have for themselves."""
-        return self.discover + self.choices + self.measure + self.bias
+        return self.discover + self.choices + self.measure + self.bias + self.hidden
 
     def less(self, spent: Fraction) -> Shares:
         """With so much less for measuring, both rounds in proportion."""
@@ -88,26 +97,36 @@ class Crowd:
 
     users: Floats
     groups: Floats
+    likely: Floats
+    """Users, with cells that are not as sure: whether anybody at all is in several groups."""
     rows_per_pair: float = 1.0
 
     @classmethod
     def of(cls, noisy_users: Integers, sd: float) -> Crowd:
         """Cells within noise of empty are read as empty; a cell stands for its middle."""
-        sure = np.where(noisy_users > CERTAIN_CELL * sd, noisy_users, 0).astype(np.float64)
-        middle = np.exp2(np.arange(len(noisy_users), dtype=np.float64) - 0.5)
-        middle[0] = 1.0
-        return cls(sure, middle)
+        sure, likely = (
+            np.where(noisy_users > sds * sd, noisy_users, 0).astype(np.float64)
+            for sds in (CERTAIN_CELL, LIKELY_CELL)
+        )
+        # One group, two, 3 to 4, 5 to 8, and so on.
+        most = np.exp2(np.arange(len(noisy_users), dtype=np.float64))
+        return cls(sure, np.sqrt(most * (np.floor(most / 2) + 1)), likely)
 
     @property
     def single_loss(self) -> float:
         """The share of all pairs that weights of one over the root of the groups leave out."""
-        pairs = max(1.0, float((self.users * self.groups).sum()))
-        return float((self.users * (self.groups - np.sqrt(self.groups))).sum()) / pairs
+        pairs = max(1.0, float((self.likely * self.groups).sum()))
+        return float((self.likely * (self.groups - np.sqrt(self.groups))).sum()) / pairs
 
     @property
     def weight_of_all(self) -> float:
         """What a group that everyone is in would weigh."""
         return float((self.users / np.sqrt(self.groups)).sum())
+
+    def lost_to(self, max_norm_squared: float) -> float:
+        """How many pairs are lost where users keep so many whole, and a longer one is shortened."""
+        longer = np.maximum(0, self.groups - np.sqrt(self.groups * max_norm_squared))
+        return float((self.users * longer).sum())
 
     @property
     def first_factor(self) -> float:

@@ -5,7 +5,6 @@ What is claimed of them together, and the proof, are in ``proof.md``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,67 +14,32 @@ import numpy as np
 from headcount.accounting.compose import cost
 from headcount.mechanisms.equal_error import reading, tuning
 from headcount.mechanisms.equal_error.candidates import Candidates
-from headcount.mechanisms.equal_error.measuring import (
-    CLASS_NORM,
-    FIRST,
-    LEFT_OUT,
-    SECOND,
-    Chosen,
-    Lost,
-    Measuring,
-)
+from headcount.mechanisms.equal_error.measuring import FIRST, LEFT_OUT, SECOND, Chosen, Measuring
 from headcount.mechanisms.equal_error.reading import Crowd, Shares
-from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.equal_error.scale import factors
+from headcount.mechanisms.equal_error.steps import (
+    PROFILING,
+    TOO_MUCH_LOST,
+    UNREADABLE,
+    Counted,
+    Rows,
+    Steps,
+)
 from headcount.mechanisms.private_count_release import PrivateCountRelease
-from headcount.mechanisms.size_choice import UNIT_BITS, SizeChoice
 from headcount.privacy.spend import Zcdp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from headcount.accounting.filter import Filter
-    from headcount.mechanisms.chance import Chance
-    from headcount.mechanisms.equal_error.plan import EqualErrorPlan
-    from headcount.mechanisms.equal_error.queries import (
-        KnownQueries,
-        PairQueries,
-    )
-    from headcount.privacy.query import Query
+    from headcount.mechanisms.equal_error.queries import KnownQueries, PairQueries
 
     Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Positions = NDArray[np.intp]
 
-PROFILING = "profiling users"
 FINDING = "finding groups"
 CHOOSING = "choosing how many groups the budget carries"
 STAGES = (PROFILING, FINDING, CHOOSING, FIRST, SECOND, LEFT_OUT)
 """All that a draw may say, whichever branch it takes."""
-
-UNREADABLE = 1e9
-"""The sd of a weight that says nothing about how heavy a row's users are."""
-TOO_MUCH_LOST = (
-    "noise exceeds signal: users had to be shortened until more than half of the counts was left "
-    "out. Spend more, or count by fewer and larger groups"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Positions of groups, their counts, and the noise of these."""
-
-    positions: Positions
-    counts: Floats
-    sds: Floats
-
-    def take(self, some: Positions) -> Rows:
-        """Some of the rows."""
-        return Rows(self.positions[some], self.counts[some], self.sds[some])
-
-
-NO_ROWS = Rows(np.zeros(0, np.intp), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,41 +72,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What may be published: positions of groups, their counts, and why this method."""
+class Run(Steps):
+    """One release of groups that are found."""
 
-    method: str
-    positions: Positions
-    counts: Floats
-    sds: Floats
-    expected_within: float
-    why: str
-    withheld: Rows = NO_ROWS
-    """Rows that were measured too, and cannot keep the promise."""
-    lost: Lost | None = None
-    """What shortening users took, where it was measured."""
-
-    @property
-    def reached(self) -> float:
-        """The relative error within which nine in ten of the rows are expected."""
-        return reading.reached(self.counts, self.sds)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One release on its way: what may still be spent, and where the noise comes from."""
-
-    plan: EqualErrorPlan
     pairs: PairQueries
-    budget: Filter
-    chance: Chance
-    progress: Callable[[str], None]
-
-    def noisy(self, query: Query[Integers], rho: Fraction) -> tuple[Integers, float]:
-        """[EE1] charge a Gaussian for this question, ask, add the noise that was charged."""
-        gaussian = Gaussian.calibrate(query.sensitivity, Zcdp(rho))
-        self.budget.charge(cost(gaussian.event))
-        return gaussian.draw(query, self.chance), gaussian.sd
 
     def counted(self) -> Counted:
         """Profile users if nobody has, take the branch that suits them, and count."""
@@ -242,29 +175,14 @@ class Run:
         if not len(order):
             return Found(order, weights, np.zeros(0), np.zeros(0)), None
         known = pairs.known(order)
-        guess = weights * self.factors(known, weights, shares.scale, crowd)
+        ranked = np.arange(len(order))
+        guess = weights * factors(
+            self.noisy, known, weights, ranked, shares.scale, crowd.first_factor
+        )
         return Found(order, weights, np.full(len(order), sd), guess), known
 
-    def factors(
-        self, known: KnownQueries, noisy_weights: Floats, rho: Fraction, crowd: Crowd
-    ) -> Floats:
-        """From weights to counts: users per unit of weight, by class of rank."""
-        classes = reading.classes_of(len(noisy_weights), 150, 4)
-        n_each = np.bincount(classes)
-        norm = 0.06 * crowd.first_factor * math.sqrt(2 * rho * int(n_each.min()))
-        unit = CLASS_NORM / norm
-        values = unit / (noisy_weights * np.sqrt(n_each)[classes])
-        integers = np.clip(np.rint(values), 1, CLASS_NORM).astype(np.int64)
-        totals, _ = self.noisy(known.class_totals(integers, classes, CLASS_NORM), rho)
-        factors: Floats = np.maximum(totals / unit / np.sqrt(n_each), 1.0)[classes]
-        return factors
-
     def picked(self, known: KnownQueries, found: Found, shares: Shares) -> tuple[int, float]:
-        """How many rows, and how much noise on each, so that clipping takes little of them.
-
-        Losses are capped per user: low, which tells sizes finely apart, and high, which sees how
-        much a few heavy users really lose. The high one says how far the fine choice may go.
-        """
+        """How many rows, and how much noise on each, so that clipping takes little of them."""
         candidates = Candidates.of(
             found.guess,
             found.by_guess,
@@ -273,45 +191,5 @@ class Run:
             self.plan.tuning,
             self.plan.max_value,
         )
-        guard = SizeChoice.calibrate(Zcdp(shares.guard), tuning.GUARD_PRIOR)
-        choice = SizeChoice.calibrate(Zcdp(shares.pick), tuning.PRIOR)
-        self.budget.charge(cost(guard.event))
-        self.budget.charge(cost(choice.event))
-        lost, far = known.clipped_share(
-            weights=candidates.weights,
-            values=candidates.values,
-            first_level=candidates.first_level,
-            clips=candidates.clips,
-            caps=candidates.caps,
-            unit_bits=UNIT_BITS,
-        )
-        allowed, allowed_far = candidates.allowed(1 << UNIT_BITS)
-        some = candidates.guarded
-        last = some[guard.draw(far, allowed_far, self.chance, among=some)] + 1
-        chosen = choice.draw(lost, allowed, self.chance, among=np.arange(last))
+        chosen = self.chosen(known, candidates, shares)
         return int(candidates.n_rows[chosen]), candidates.tau_of(chosen)
-
-    def nothing(self, why: str) -> Counted:
-        """No row, and the reason."""
-        return Counted("equal", NO_ROWS.positions, NO_ROWS.counts, NO_ROWS.sds, 1.0, why)
-
-    def printed(
-        self,
-        method: str,
-        measured: Rows,
-        why: str,
-        that_keep: Callable[[Floats, Floats, float], Positions],
-        lost: Lost | None = None,
-    ) -> Counted:
-        """All rows, or those that keep the target, and what share of them to expect within it."""
-        within, rows = self.plan.within, np.arange(len(measured.counts))
-        if self.plan.withholds:
-            rows = that_keep(measured.counts, measured.sds, within)
-        withheld = measured.take(np.setdiff1d(np.arange(len(measured.counts)), rows))
-        if self.plan.top is not None:
-            rows = rows[np.argsort(-measured.counts[rows], kind="stable")][: self.plan.top]
-        shown = measured.take(rows)
-        expected = reading.expected_within(shown.counts, shown.sds, within)
-        return Counted(
-            method, shown.positions, shown.counts, shown.sds, expected, why, withheld, lost
-        )

@@ -8,24 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headcount.contributions.pairs import Pairs
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.mechanism import EqualError
-from headcount.mechanisms.equal_error.stages import STAGES, Counted
+from headcount.mechanisms.equal_error.stages import STAGES
 from headcount.mechanisms.equal_error.tuning import AGAIN_DELTA, PEEL_RATIO, SINGLE_LOSS
+from headcount.releases.count_users.notes import BAR, notes_of, promise_of, shown_and_withheld
 from headcount.releases.facts import affordable_plan
 from headcount.releases.released_profile import released_profile
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import with_error_bars
 from headcount.releases.session import Answer, Session
-from headcount.results.cells import label
-from headcount.results.facts import BAR_SDS, CONFIDENCE
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from headcount.contributions.listed import Groups
     from headcount.ledger.account import Account
     from headcount.privacy.spend import Zcdp
@@ -40,8 +34,6 @@ METHODS = {
 }
 AUTO = "one of three, chosen from a private profile of groups per user"
 BOUNDS = "none to choose: a user's weight in the groups is shortened where it would cost too much"
-BAR = "low to high covers the noise and what shortening users leaves out, as measured privately"
-SHARED = "Rows share a part of their error: the mean of many rows is not as sure as their bars say"
 AIM = 0.10
 """Without a target, how exact a row should be: it decides how many groups are measured."""
 
@@ -54,7 +46,7 @@ def plan_equal(
     within: float | None,
     method: str,
     *,
-    groups: Groups | None,
+    groups: Groups | None = None,
     top: int | None,
     max_value: int = 1,
 ) -> Plan:
@@ -62,10 +54,7 @@ def plan_equal(
 
     max_value:  how many rows of a user count in one group; with 1, users are counted
     """
-    if within is not None and not 0.01 <= within <= 0.5:
-        raise UsageError(
-            f"within must be from 0.01 to 0.5, such as 0.10, not {within}. Nothing was charged."
-        )
+    check_within(within)
     # A profile is of groups per user, all groups: not of those in a list, and not of rows.
     known = groups is not None or max_value > 1
     released = None if known else released_profile(dataset, by)
@@ -81,6 +70,14 @@ def plan_equal(
     )
     account = dataset.account
     return _EqualCount(dataset, account, by, groups, mechanism, profiled_by, rules).plan(within)
+
+
+def check_within(within: float | None) -> None:
+    """Refuse a target that nothing could keep, or that says nothing."""
+    if within is not None and not 0.01 <= within <= 0.5:
+        raise UsageError(
+            f"within must be from 0.01 to 0.5, such as 0.10, not {within}. Nothing was charged."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +129,6 @@ class _EqualCount:
         verb = self.verb.replace("_", " ")
         return f"{verb} within {self.mechanism.within:.3g}" if self.mechanism.withholds else verb
 
-    @property
-    def promise(self) -> str:
-        if not self.mechanism.withholds:
-            return f"bars that hold the truth in {CONFIDENCE:.0%} of the rows, however wide"
-        return f"about nine in ten rows within {self.mechanism.within:.3g} of the truth"
-
     def details(self) -> tuple[tuple[str, str], ...]:
         shares, limit = self.mechanism.shares, self.mechanism.limit
         from_where = "found in the data" if self.groups is None else f"{len(self.groups):,} listed"
@@ -151,7 +142,7 @@ class _EqualCount:
             branches = ()
         return (
             ("groups", f"{from_where}; {how_many} that {which} are released"),
-            ("promise", self.promise),
+            ("promise", promise_of(self.mechanism)),
             ("profile", profile),
             *branches,
             ("bound", BOUNDS),
@@ -168,7 +159,7 @@ class _EqualCount:
         return (
             (
                 "if single",
-                f"one pass would miss at most {SINGLE_LOSS:.0%} of the count: groups of about "
+                f"one pass would miss at most {SINGLE_LOSS:.1%} of the count: groups of about "
                 f"{least_single:,.0f} users or more",
             ),
             (
@@ -184,56 +175,6 @@ class _EqualCount:
             ),
         )
 
-    def _expected(self, counted: Counted) -> str:
-        within = f"{self.mechanism.within:.3g}"
-        if not self.mechanism.withholds:
-            if not len(counted.counts):
-                return "No group stands out from the noise at this spend: spend more."
-            return f"Nine in ten rows are expected within {counted.reached:.2g} of the truth."
-        if not len(counted.counts):
-            return (
-                f"No group can be counted within {within} at this spend: spend more, or aim lower."
-            )
-        share = (
-            f"Expected share of rows within {within} of the truth: {counted.expected_within:.1%}"
-        )
-        if counted.expected_within >= 0.9:
-            return share + "."
-        return (
-            f"{share}, less than nine in ten: nine in ten are expected within "
-            f"{counted.reached:.2g}. A few users are in very many groups; spend more."
-        )
-
-    def _left_out(self, counted: Counted) -> tuple[str, ...]:
-        lost = counted.lost
-        if lost is None or not len(counted.counts):
-            return ()
-        return (
-            f"Shortening users left out {lost.mean:.1%} of a count, put back here: "
-            f"{lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest.",
-            f"{SHARED}.",
-        )
-
-    def _notes(self, counted: Counted, withheld: pa.Table) -> tuple[str, ...]:
-        """What is withheld comes first where it is larger than what is shown."""
-        method = f"Method {counted.method!r}: {counted.why}."
-        rest = (self._expected(counted), BAR + ".", *self._left_out(counted), *self.rules)
-        if not withheld.num_rows:
-            return (method, *rest)
-        largest = withheld.take([int(np.argmax(withheld["count"]))]).to_pylist()[0]
-        name = ", ".join(repr(label(largest[column])) for column in list(largest)[:-4])
-        half_width = (largest["high"] - largest["low"]) / 2
-        told = (
-            f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
-            f"{self.mechanism.within:.3g} of the count allows. The largest is {name}, about "
-            f"{largest['count']:,} ± {half_width:,.0f}. They are paid for: look at "
-            "release.withheld. A count without within= would be another question, charged anew."
-        )
-        middle = float(np.median(counted.counts)) if len(counted.counts) else 0.0
-        if largest["count"] > middle:
-            return (told, method, *rest)
-        return (method, told, *rest)
-
     def read_and_draw(self, session: Session) -> Answer:
         session.progress(COLLECTING)
         pairs = Pairs(
@@ -245,17 +186,12 @@ class _EqualCount:
             max_value=self.mechanism.max_value,
         )
         counted = self.mechanism.draw(pairs, session.chance, progress=session.progress)
-        rows, withheld = (
-            with_error_bars(
-                pairs.groups.take(some.positions), some.counts, 1, some.sds, BAR_SDS * some.sds
-            )
-            for some in (counted, counted.withheld)
-        )
+        rows, withheld = shown_and_withheld(pairs.groups, counted)
         return Answer(
             rows,
             withheld=withheld if withheld.num_rows else None,
             method=METHODS[counted.method],
             bounds=BOUNDS,
-            noise=f"discrete Gaussian, as much as each count allows: {self.promise}",
-            notes=self._notes(counted, withheld),
+            noise=f"discrete Gaussian, as much as each count allows: {promise_of(self.mechanism)}",
+            notes=notes_of(counted, withheld, self.mechanism, self.rules),
         )

@@ -20,6 +20,7 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users.adaptive import AIM, plan_equal
 from headcount.releases.count_users.listed import MOST_GROUPS, WHOLE_BAR, plan_listed
+from headcount.releases.count_users.long_list import plan_long_list
 from headcount.releases.count_users.peel import plan_peel
 from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
 from headcount.releases.request import spell_groups
@@ -68,7 +69,9 @@ def plan_count_users(
         if method == "peel":
             target = AIM if within is None else within
             return plan_peel(dataset, by, rules, limit, target, groups=given, top=top)
-        return plan_equal(dataset, by, rules, limit, within, method, groups=given, top=top)
+        if given is not None:
+            return plan_long_list(dataset, by, rules, limit, within, method, groups=given, top=top)
+        return plan_equal(dataset, by, rules, limit, within, method, top=top)
     if within is not None:
         raise UsageError(f"method={method!r} takes a bound and has no target; leave within= out.")
     if method == "sample":
@@ -76,8 +79,12 @@ def plan_count_users(
 
         return plan_sample(dataset, by, given, grouped, bound, limit, top)
     is_plain = method == "auto" and bound is None and account.neighbours is Neighbours.ADD_REMOVE
-    if is_plain and groups is not None and 2 <= grouped.n_listed <= MOST_GROUPS:
-        return plan_listed(dataset, by, grouped, groups, limit, top)
+    if is_plain and given is not None and groups is not None and len(given) > 1:
+        if len(given) <= MOST_GROUPS:
+            return plan_listed(dataset, by, grouped, groups, limit, top)
+        return plan_long_list(
+            dataset, by, grouped.rules, limit, within, method, groups=given, top=top
+        )
     bounds, mechanism, how = _noise(account, grouped, bound, method, limit)
     return _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top).plan(groups)
 

@@ -177,6 +177,7 @@ def test_one_user_moves_class_totals_by_the_norm_at_most(
 
 WEIGHTS = np.arange(N_GROUPS, 0, -1) * 50
 INDEX = np.arange(N_GROUPS - 4)
+EDGES = tuple(2.0 ** (power / 2) for power in range(-8, 8))
 
 
 @pytest.mark.parametrize("clip", [2_000**2, 4_000**2, 1 << 62])
@@ -272,7 +273,7 @@ def test_what_was_clipped_off_is_what_is_missing(data: Opened) -> None:
     one, other = (data.known.clipped(INDEX, WEIGHTS[INDEX], clip) for clip in (first, second))
     shares = (np.full(len(INDEX), 700), np.full(len(INDEX), 300))
     classes = INDEX * 2 // len(INDEX)
-    true_lost = one.taken_away(other, shares, classes, 1 << 28).ask()
+    true_lost = one.taken_away(other, shares, classes, 1 << 28, EDGES)[0].ask()
     expected = np.zeros(2)
     for groups in data.groups_of.values():
         mine = [g for g in groups if g in INDEX]
@@ -292,12 +293,70 @@ def test_what_one_user_lost_is_clipped_too(neighbour: Opened, without_last: Open
         one, other = (known.clipped(INDEX, WEIGHTS[INDEX], clip) for _ in range(2))
         shares = (np.full(len(INDEX), 700), np.full(len(INDEX), 300))
         classes = INDEX * 2 // len(INDEX)
-        answers.append(one.taken_away(other, shares, classes, 500))
+        answers.append(one.taken_away(other, shares, classes, 500, EDGES)[0])
     assert answers[0].sensitivity == answers[1].sensitivity
     assert answers[0].sensitivity.l2_squared == 500**2
     moved = answers[1].ask() - answers[0].ask()
     assert moved.min() >= 0
     assert 0.95 * 500**2 < (moved**2).sum() <= 500**2
+
+
+def in_cells(lost: list[float]) -> list[int]:
+    """How many of these begin a cell, by the last edge that is not above."""
+    placed = np.searchsorted(EDGES, lost, side="right")
+    return np.bincount(placed, minlength=len(EDGES) + 1)[1:].tolist()
+
+
+def heaviness(data: Opened, clip: int) -> list[tuple[list[int], float]]:
+    """The asked groups of every user whom a clip shortens, and the share that is left of each."""
+    found = []
+    for groups in data.groups_of.values():
+        mine = [g for g in groups if g in INDEX]
+        square = sum(int(WEIGHTS[g]) ** 2 for g in mine)
+        if square > clip:
+            found.append((mine, math.sqrt(clip / square)))
+    return found
+
+
+def test_users_are_counted_by_what_a_clip_would_take(data: Opened) -> None:
+    clip, cap = 1_000**2, 700
+    asked = data.known.users_by_loss(
+        INDEX, weights=WEIGHTS, values=LOST_VALUES, clip=clip, cap=cap, edges=EDGES
+    )
+    lost = [LOST_VALUES[mine].sum() * (1 - kept) / cap for mine, kept in heaviness(data, clip)]
+    assert asked.ask().tolist() == in_cells(lost)
+    assert sum(in_cells(lost)) > 10
+
+
+def test_users_are_counted_by_what_the_norm_hides(data: Opened) -> None:
+    clip, norm = 1_000**2, 500
+    one, other = (data.known.clipped(INDEX, WEIGHTS[INDEX], clip) for _ in range(2))
+    shares = (np.full(len(INDEX), 700), np.full(len(INDEX), 300))
+    classes = INDEX * 2 // len(INDEX)
+    hidden = []
+    for mine, kept in heaviness(data, clip):
+        vector = 1_000 * (1 - kept) * np.bincount(classes[mine], minlength=2)
+        length = max(float(norm), float(np.linalg.norm(vector)))
+        hidden.append(float(vector.sum()) * (1 / norm - 1 / length))
+    _, beyond = one.taken_away(other, shares, classes, norm, EDGES)
+    assert beyond.ask().tolist() == in_cells(hidden)
+    assert sum(in_cells(hidden)) > 3
+
+
+def test_one_user_is_in_one_cell(neighbour: Opened, without_last: Opened) -> None:
+    answers = []
+    for opened_table in (without_last, neighbour):
+        known, clip = opened_table.known, 1_000**2
+        one, other = (known.clipped(INDEX, WEIGHTS[INDEX], clip) for _ in range(2))
+        shares = (np.full(len(INDEX), 700), np.full(len(INDEX), 300))
+        _, beyond = one.taken_away(other, shares, INDEX * 2 // len(INDEX), 500, EDGES)
+        losing = known.users_by_loss(
+            INDEX, weights=WEIGHTS, values=LOST_VALUES, clip=clip, cap=500, edges=EDGES
+        )
+        assert losing.sensitivity == beyond.sensitivity
+        assert losing.sensitivity.l1 == losing.sensitivity.l2_squared == 1
+        answers.append(np.array([losing.ask(), beyond.ask()]))
+    assert np.abs(answers[0] - answers[1]).sum(axis=1).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("values", [VALUES, VALUES[::-1], np.full(N_GROUPS, 3)])
@@ -317,8 +376,11 @@ def test_users_who_are_passed_over_change_no_answer(data: Opened, values: np.nda
         ]
         answers[-1] += [one.totals(7).ask().tolist() for one in rounds]
         shares = (WEIGHTS[INDEX], WEIGHTS[INDEX] * 3)
-        off = rounds[1].taken_away(rounds[2], shares, INDEX // 13, 1 << 28)
-        answers[-1].append(off.ask().tolist())
+        off = rounds[1].taken_away(rounds[2], shares, INDEX // 13, 3_000, EDGES)
+        losing = data.known.users_by_loss(
+            INDEX, weights=WEIGHTS, values=WEIGHTS, clip=1_000**2, cap=2_000, edges=EDGES
+        )
+        answers[-1] += [query.ask().tolist() for query in (*off, losing)]
     assert answers[0] == answers[1]
 
 

@@ -102,6 +102,21 @@ def test_one_group_each_loses_nothing_in_one_pass() -> None:
     assert Crowd.of(np.array([0, 0, 0, 0, 0, 10_000] + [0] * 15), 5.0).single_loss > 0.7
 
 
+def test_a_cell_stands_for_the_numbers_in_it() -> None:
+    groups = Crowd.of(np.zeros(21, np.int64), 5.0).groups
+    assert groups[:2].tolist() == [1, 2]
+    assert groups[2:5] == pytest.approx(np.sqrt([3 * 4, 5 * 8, 9 * 16]))
+
+
+def test_one_pass_needs_a_profile_that_says_so() -> None:
+    plan = EqualError.calibrate(Zcdp("0.02", "1e-6"), 0.1)
+    sd, empty = 36.0, [0] * 19
+    assert plan.branch(Crowd.of(np.array([50_000, 0, *empty]), sd)) == "single"
+    assert plan.branch(Crowd.of(np.array([50_000, 200, *empty]), sd)) == "equal"
+    assert plan.branch(Crowd.of(np.array([50_000, 0, 95, *empty[1:]]), sd)) == "equal"
+    assert plan.branch(Crowd.of(np.array([120, 100, 140, 150, *empty[2:]]), sd)) == "peel"
+
+
 def test_weights_fit_the_engine_whatever_the_counts_are() -> None:
     for counts in ([3.0] * 100_000, [5e9], [1.0, 1e9], np.geomspace(5, 1e6, 20_000)):
         integers, unit = sizing.as_integers(1 / (0.053 * np.asarray(counts)))

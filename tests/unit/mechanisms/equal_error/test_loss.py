@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -88,14 +87,22 @@ class Taken:
     lost: Floats
 
     def taken_away(
-        self, _second: Any, shares: tuple[Integers, Integers], classes: Integers, norm: int
-    ) -> Query[Integers]:
+        self,
+        _second: Any,
+        shares: tuple[Integers, Integers],
+        classes: Integers,
+        norm: int,
+        edges: tuple[float, ...],
+    ) -> tuple[Query[Integers], Query[Integers]]:
         n_classes = int(classes.max()) + 1
         of_rows = self.lost * (shares[0] + shares[1])
         vectors = np.stack([of_rows[:, classes == i].sum(axis=1) for i in range(n_classes)], 1)
         lengths = np.maximum(np.sqrt((vectors**2).sum(axis=1)), norm)
+        hidden = vectors.sum(axis=1) * (1 / norm - 1 / lengths)
+        cells = np.bincount(np.searchsorted(edges, hidden, "right"), minlength=len(edges) + 1)[1:]
         totals = np.floor(vectors * (norm / lengths)[:, None]).astype(np.int64).sum(axis=0)
-        return Query(Sensitivity.of_norm(norm**2, n_classes), lambda: totals)
+        off = Query(Sensitivity.of_norm(norm**2, n_classes), lambda: totals)
+        return off, Query(Sensitivity.of_entries(1), lambda: cells)
 
 
 def test_who_is_in_every_row_may_say_so_in_every_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +114,7 @@ def test_who_is_in_every_row_may_say_so_in_every_class(monkeypatch: pytest.Monke
     measuring = Measuring(plan, plan.shares, taken, lambda query, _: (query.ask(), 1.0), print)
     found: list[ClassLosses] = []
     monkeypatch.setattr(measuring_module, "losses_of_rows", lambda one, *_: found.append(one))
-    measuring.losses(rounds, SIZES, SIZES, chosen, Fraction(4, 100))
+    measuring.losses(rounds, SIZES, SIZES, chosen, plan.shares)
     classes = found[0].classes
     true = np.bincount(classes, n_heavy * share / SIZES) / np.bincount(classes)
     assert found[0].lost == pytest.approx(true, rel=0.01)

@@ -1,0 +1,94 @@
+"""What a release without a bound says of its rows: how sure they are, and which are withheld."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.mechanisms.equal_error.steps import TOO_MUCH_LOST
+from headcount.releases.rows import with_error_bars
+from headcount.results.cells import label
+from headcount.results.facts import BAR_SDS, CONFIDENCE, LEFT_OUT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headcount.mechanisms.equal_error.plan import EqualErrorPlan
+    from headcount.mechanisms.equal_error.steps import Counted
+
+BAR = "low to high covers the noise and what shortening users leaves out, as measured privately"
+MOST_REACHED = 0.99
+"""Beyond, nine in ten rows are expected within nothing that is worth saying."""
+SHARED = "Rows share a part of their error: the mean of many rows is not as sure as their bars say"
+
+
+def promise_of(plan: EqualErrorPlan) -> str:
+    """What is promised of the rows, before any is read."""
+    if not plan.withholds:
+        return f"bars that hold the truth in {CONFIDENCE:.0%} of the rows, however wide"
+    return f"about nine in ten rows within {plan.within:.3g} of the truth"
+
+
+def shown_and_withheld(groups: pa.Table, counted: Counted) -> tuple[pa.Table, pa.Table]:
+    """Rows to print, and rows that were measured too; ``groups`` are those of the positions."""
+    shown, withheld = (
+        with_error_bars(groups.take(some.positions), some.counts, 1, some.sds, BAR_SDS * some.sds)
+        for some in (counted, counted.withheld)
+    )
+    return shown, withheld
+
+
+def notes_of(
+    counted: Counted, withheld: pa.Table, plan: EqualErrorPlan, rules: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What is withheld comes first where it is larger than what is shown."""
+    method = f"Method {counted.method!r}: {counted.why}."
+    rest = (_expected(counted, plan), BAR + ".", *_left_out(counted), *rules)
+    if not withheld.num_rows:
+        return (method, *rest)
+    largest = withheld.take([int(np.argmax(withheld["count"]))]).to_pylist()[0]
+    name = ", ".join(repr(label(largest[column])) for column in list(largest)[:-4])
+    half_width = (largest["high"] - largest["low"]) / 2
+    told = (
+        f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
+        f"{plan.within:.3g} of the count allows. The largest is {name}, about "
+        f"{largest['count']:,} ± {half_width:,.0f}. They are paid for: look at "
+        "release.withheld. A count without within= would be another question, charged anew."
+    )
+    middle = float(np.median(counted.counts)) if len(counted.counts) else 0.0
+    if largest["count"] > middle:
+        return (told, method, *rest)
+    return (method, told, *rest)
+
+
+def _expected(counted: Counted, plan: EqualErrorPlan) -> str:
+    within = f"{plan.within:.3g}"
+    if counted.why == TOO_MUCH_LOST:
+        return f"{LEFT_OUT}: too much of every count was left out."
+    if not plan.withholds:
+        if not len(counted.counts):
+            return "No group stands out from the noise at this spend: spend more."
+        if counted.reached > MOST_REACHED:
+            return "Many rows are smaller than their noise: a bar that reaches 0 says so."
+        return f"Nine in ten rows are expected within {counted.reached:.2g} of the truth."
+    if not len(counted.counts):
+        return f"No group can be counted within {within} at this spend: spend more, or aim lower."
+    share = f"Expected share of rows within {within} of the truth: {counted.expected_within:.1%}"
+    if counted.expected_within >= 0.9:
+        return share + "."
+    return (
+        f"{share}, less than nine in ten: nine in ten are expected within "
+        f"{counted.reached:.2g}. A few users are in very many groups; spend more."
+    )
+
+
+def _left_out(counted: Counted) -> tuple[str, ...]:
+    lost = counted.lost
+    if lost is None or not len(counted.counts):
+        return ()
+    return (
+        f"Shortening users left out {lost.mean:.1%} of a count, put back here: "
+        f"{lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest.",
+        f"{SHARED}.",
+    )
