@@ -51,6 +51,7 @@ MAY = {
         "releases/run.py": "the key by which a release is shown again",
         "ledger/stores/migrations/versions/r0001_journal.py": "the name of a ledger",
     },
+    "X25519PrivateKey": {"fleet/seal.py": "keys of rounds, which the library draws"},
     "getrandom": {},
     "SystemRandom": {},
 }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 from tests.rules.source import functions, modules, name_of
+
+from headcount.trials.decided import DRAWS
 
 
 def asked_past_the_noise(source: str) -> list[int]:
@@ -25,6 +28,81 @@ def test_a_mechanism_asks_for_no_more_than_its_noise_is_made_for() -> None:
     assert asked_past_the_noise("def draw(self, query, chance): return query.ask()")
 
 
+HELD_TO = ("self.sensitivity", "replace(self.sensitivity, neighbours=query.sensitivity.neighbours)")
+"""What a mechanism may ask by: how far its own noise reaches, whatever the relation."""
+AS_FAR_AS_SAID = {
+    "bound_choice.py": "scores are in units of what the question says, and the noise is on scores",
+}
+
+
+def not_held(source: str) -> list[str]:
+    """What a mechanism asks by that is not its own."""
+    found = []
+    for function in functions("planted.py", source):
+        meant = {
+            name_of(node.targets[0]): ast.unparse(node.value)
+            for node in function.own
+            if isinstance(node, ast.Assign)
+        }
+        for node in function.own:
+            if isinstance(node, ast.Call) and name_of(node.func) == "answer":
+                by = [ast.unparse(one) for one in node.args]
+                found += [one for one in by if meant.get(one, one) not in HELD_TO]
+    return found
+
+
+def test_a_mechanism_asks_by_its_own_sensitivity() -> None:
+    for path, source in mechanisms().items():
+        assert bool(not_held(source)) == (path in AS_FAR_AS_SAID), path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "query.answer(query.sensitivity)",
+        "chance.noisy(query.answer(query.sensitivity), self.law)",
+        "far = query.sensitivity; query.answer(far)",
+        "query.answer(self.sensitivity.times(4))",
+        "query.answer(replace(self.sensitivity, l1=0, neighbours=query.sensitivity.neighbours))",
+    ],
+)
+def test_a_mechanism_that_asks_as_far_as_the_question_goes_is_found(line: str) -> None:
+    assert not_held(f"def draw(self, query, chance):\n    {line}")
+
+
+ENGINES = {"sample_threshold.py": "its noise is the engine's, in what is asked"}
+
+
+def answered(source: str) -> bool:
+    """Whether a module has private numbers in its hands, or a way to them."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == "answer")
+        or (isinstance(node, ast.Constant) and node.value in ("ask", "answer"))
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def test_what_has_private_numbers_is_played_to_many_tables() -> None:
+    """No mechanism has them whose outputs are not known to be made of what was drawn."""
+    having = {path for path, source in mechanisms().items() if answered(source)}
+    rooms = {f"{Path(path).parent}.py" if "/" in path else path for path in having}
+    assert rooms <= {f"{name}.py" for name in DRAWS} | set(ENGINES)
+    assert len(rooms) >= len(DRAWS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "true_counts = query.answer(query.sensitivity)",
+        "read = query.answer",
+        "getattr(query, 'answer')(self.sensitivity)",
+        "getattr(query, 'ask')()",
+    ],
+)
+def test_private_numbers_in_a_mechanism_are_found(line: str) -> None:
+    assert answered(line)
+
+
 PUBLIC = {
     "size_choice.py:SizeChoice.draw:allowed": "what may be lost, from noisy numbers",
     "size_choice.py:SizeChoice.draw:among": "candidates that were chosen before",
@@ -33,7 +111,7 @@ PUBLIC = {
 """Arrays that a mechanism takes and that are public, with the reason."""
 
 PLAIN = {"Query", "Chance", "int", "float", "bool", "str", "None", "Fraction", "Zcdp"}
-QUERIES = {"PairQueries", "ShareQueries", "FoundQueries"}
+QUERIES = {"PairQueries", "ListedQueries", "ShareQueries", "FoundQueries"}
 AROUND = {"Sequence", "Callable"}
 
 

@@ -1,7 +1,8 @@
 """Tags tie a lemma to the code that it is about: each names one lemma, and both sides have it.
 
-A lemma is where its tag stands in bold, ``**[GA1]``. A page is about the module of its name, a
-``proof.md`` about its folder, and any other says so in a line that begins with ``**Code.**``.
+A lemma is where its tag stands in bold, ``**[GA1]``; a tag is one to four capitals and a number. A
+page is about the module of its name, a ``proof.md`` about its folder, and any other says so in a
+line that begins with ``**Code.**``.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import headcount
 
 SOURCE = Path(headcount.__path__[0])
-TAG = re.compile(r"\[([A-Z]{1,2}\d+)\]")
-LEMMA = re.compile(r"\*\*\[([A-Z]{1,2}\d+)\]")
+TAG = re.compile(r"\[([A-Z]{1,4}\d+)\]")
+LEMMA = re.compile(r"\*\*\[([A-Z]{1,4}\d+)\]")
+BOLD = re.compile(r"\*\*\[(\w+)\]")
 CODE = re.compile(r"^\*\*Code\.\*\* (.+)$", re.MULTILINE)
 PLACE = re.compile(r"`([\w/.]+)`")
 
@@ -41,7 +45,10 @@ def broken(source: Path) -> list[str]:
             f"{page.name} is about {one.name}, which is not" for one in modules if not one.exists()
         ]
         code = "".join(one.read_text(encoding="utf-8") for one in modules if one.exists())
-        for tag in LEMMA.findall(page.read_text(encoding="utf-8")):
+        lemmas = LEMMA.findall(page.read_text(encoding="utf-8"))
+        bold = set(BOLD.findall(page.read_text(encoding="utf-8")))
+        found += [f"[{one}] of {page.name} is no tag" for one in sorted(bold - {*lemmas})]
+        for tag in lemmas:
             if tag in pages:
                 found.append(f"[{tag}] names a lemma of {pages[tag].name} and one of {page.name}")
             pages[tag], about[tag] = page, modules
@@ -75,3 +82,20 @@ def test_the_rule_can_fail(tmp_path: Path) -> None:
         "[AA3] in noise.py is no lemma",
         "[AA2] in mechanism.py, which noise.md is not about",
     ]
+
+
+@pytest.mark.parametrize("letters", ["A", "AB", "ABC", "ABCD"])
+def test_tags_of_one_to_four_letters_are_seen_both_ways(letters: str, tmp_path: Path) -> None:
+    (tmp_path / "noise.md").write_text(f"**[{letters}1]** one.", "utf-8")
+    (tmp_path / "noise.py").write_text(f"# [{letters}2]", "utf-8")
+    assert broken(tmp_path) == [
+        f"[{letters}1] of noise.md is not in its code",
+        f"[{letters}2] in noise.py is no lemma",
+    ]
+
+
+@pytest.mark.parametrize("tag", ["ABCDE1", "Ab1", "AB", "A1b"])
+def test_a_lemma_with_another_tag_is_found(tag: str, tmp_path: Path) -> None:
+    (tmp_path / "noise.md").write_text(f"**[{tag}]** one.", "utf-8")
+    (tmp_path / "noise.py").write_text(f"# [{tag}]", "utf-8")
+    assert f"[{tag}] of noise.md is no tag" in broken(tmp_path)

@@ -31,14 +31,8 @@ class Bracket:
     high: float
 
 
-def hockey_stick(left: Law, right: Law, epsilon: float) -> Bracket:
-    """The least delta with ``left(S) <= exp(epsilon) right(S) + delta`` for all sets ``S``."""
-    return _hockey_stick(
-        *aligned(left, right), float(left.residual), float(right.residual), epsilon
-    )
-
-
 def _hockey_stick(p: Floats, q: Floats, p_open: float, q_open: float, epsilon: float) -> Bracket:
+    """The least delta with ``p(S) <= exp(epsilon) q(S) + delta`` for all sets ``S``."""
     over = float(np.maximum(0.0, p - math.exp(epsilon) * q).sum())
     return Bracket(max(0.0, over - math.exp(epsilon) * q_open), min(1.0, over + p_open))
 
@@ -124,6 +118,40 @@ def _renyi(left: Law, right: Law, order: float) -> float:
     if np.any(q[chosen] == 0):
         return math.inf
     exponents = order * np.log(p[chosen]) - (order - 1) * np.log(q[chosen])
+    top = float(exponents.max())
+    log_sum = top + math.log(float(np.exp(exponents - top).sum()))
+    return (log_sum - ROUNDING * order) / (order - 1)
+
+
+def rho_beyond(left: Law, right: Law, delta: float, orders: Sequence[float] = ORDERS) -> float:
+    """At least the rho of zero-concentrated privacy that holds but for a chance of ``delta``."""
+    return max(
+        (_renyi_beyond(one, other, delta, order) + math.log1p(-delta)) / order
+        for one, other in ((left, right), (right, left))
+        for order in orders
+    )
+
+
+def _renyi_beyond(left: Law, right: Law, delta: float, order: float) -> float:
+    """The divergence of what is left, whatever is left out of either side, but for a logarithm.
+
+    What is left has masses of at most ``1 / (1 - delta)`` times the law's, on either side. Of all
+    such masses on the left those are least apart whose ratio to the right is cut at one height.
+    """
+    p, q = aligned(left, right)
+    p, q = p / (1 - delta), q + float(right.residual)
+    most = 1 - float(left.residual) / (1 - delta)
+    with np.errstate(divide="ignore"):
+        falling = np.argsort(-(p / q))
+    p, q = p[falling], q[falling]
+    # What the smaller ratios leave of the whole, so many of the largest ones have to make up.
+    left_over, below = most - (p.sum() - np.cumsum(p)), np.cumsum(q)
+    if np.any(left_over[below == 0] > ROUNDING):
+        return math.inf
+    height = max(0.0, float((left_over[below > 0] / below[below > 0]).max()))
+    kept = np.minimum(p, height * q)
+    chosen = kept > 0
+    exponents = order * np.log(kept[chosen]) - (order - 1) * np.log(q[chosen])
     top = float(exponents.max())
     log_sum = top + math.log(float(np.exp(exponents - top).sum()))
     return (log_sum - ROUNDING * order) / (order - 1)

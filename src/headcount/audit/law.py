@@ -42,11 +42,6 @@ class Law:
         """The law of an integer output plus a constant."""
         return Law({output + by: mass for output, mass in self.masses.items()}, self.residual)
 
-    def mass_of(self, event: Callable[[Any], bool]) -> tuple[Fraction, Fraction]:
-        """Bracket the probability of an event."""
-        low = sum((mass for output, mass in self.masses.items() if event(output)), Fraction(0))
-        return low, low + self.residual
-
 
 def independent(laws: list[Law]) -> Law:
     """The law of independent outputs, as tuples."""

@@ -9,7 +9,6 @@ largest user in the data looks right on every other base.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 Group = str | int | None
@@ -95,13 +94,6 @@ def pairs(bound: int, threshold: int = 20) -> list[Pair]:
         Pair("a count one below the threshold", heavy(threshold - 2, 1), ((VICTIM, "g0", 1),)),
         Pair("a tie that one user breaks", heavy(threshold, 2), ((VICTIM, "g1", 1),)),
     ]
-
-
-def expanded(rows: Rows) -> Iterator[tuple[str, Group]]:
-    """Every row, as often as it is there."""
-    for user, group, copies in rows:
-        for _ in range(copies):
-            yield user, group
 
 
 def true_counts(rows: Rows, bound: int | None = None) -> dict[Group, int]:

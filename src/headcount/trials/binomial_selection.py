@@ -7,24 +7,23 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import range_epsilon, rho
+from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.binomial_selection import mechanism as module
 from headcount.mechanisms.binomial_selection.mechanism import BinomialSelection
 from headcount.mechanisms.chance import Drawn
 from headcount.privacy.neighbours import Neighbours
-from headcount.trials import seam
 from headcount.trials.given import given
-from headcount.trials.selection import stated_law
+from headcount.trials.seam import Integers
+from headcount.trials.selection import drawn_law, stated_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 SAMPLES, N_USERS = 2, 8
 N_OUTPUTS = 1_000
-Integers = npt.NDArray[np.int64]
 Pair = tuple[Integers, Integers, str]
 
 
@@ -48,10 +47,11 @@ def untouched_pair() -> Pair:
     return base + np.array([1, 0, 0]), base, "one more user elsewhere"
 
 
-def reached(choice: BinomialSelection, true_users: Integers) -> tuple[list[int], Fraction]:
-    """The scores and the rate of one group's selection."""
-    return seam.reached(
-        lambda chance: choice.draw(given(choice.sensitivity, true_users[None, :]), chance)
+def law_of(choice: BinomialSelection, true_users: Integers) -> Law:
+    """The law of one group's share and its resolution."""
+    return drawn_law(
+        lambda chance: choice.draw(given(choice.sensitivity, true_users[None, :]), chance),
+        stated_law,
     )
 
 
@@ -76,7 +76,7 @@ def _examined(kind: type[BinomialSelection]) -> Callable[[Effort], Sequence[Find
 
 
 def _held(choice: BinomialSelection, pair: Pair, epsilon: float) -> list[Finding]:
-    left, right = (stated_law(*reached(choice, users)) for users in pair[:2])
+    left, right = (law_of(choice, users) for users in pair[:2])
     least = 1e7 * float(max(left.residual, right.residual))
     cost = float(bounded_range_cost(Fraction(epsilon)).rho)
     subject = f"epsilon {epsilon}, {pair[2]}"

@@ -8,32 +8,35 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
+from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms import bound_choice as module
 from headcount.mechanisms.bound_choice import BoundChoice
-from headcount.mechanisms.chance import Drawn
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.privacy.query import Query
 from headcount.privacy.sensitivity import Sensitivity
-from headcount.trials import seam
 from headcount.trials.given import given
-from headcount.trials.selection import chosen_law
+from headcount.trials.selection import LawOf, chosen_law, drawn_law, stated_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 SENSITIVITIES = (2, 4, 10, 40)
 WITHOUT_USER = (1964, 1946, 1856, 1406)
 """At epsilon 1, handicaps included, the first is best and the others are three units behind it."""
 
+BASES = {
+    "": WITHOUT_USER,
+    ", no losses": (0, 0, 0, 0),
+    ", a tie": (900, 900, 900, 900),
+}
 USERS = tuple(product((-1, 1), repeat=4))
 """A user moves each loss by up to its sensitivity, so two by at most the sum of theirs."""
 
 FEW = USERS[1::7]
 N_OUTPUTS = 600
-Integers = npt.NDArray[np.int64]
 
 
 def asked(true_losses: Sequence[int]) -> list[Query[int]]:
@@ -44,16 +47,16 @@ def asked(true_losses: Sequence[int]) -> list[Query[int]]:
     ]
 
 
-def reached(choice: BoundChoice, true_losses: Sequence[int]) -> tuple[list[int], Fraction]:
-    """The scores and the rate at which the selection is made."""
-    return seam.reached(lambda chance: choice.draw(asked(true_losses), chance))
+def law_of(choice: BoundChoice, true_losses: Sequence[int], law: LawOf = chosen_law) -> Law:
+    """The law of the choice, by walking all of its coins."""
+    return drawn_law(lambda chance: choice.draw(asked(true_losses), chance), law)
 
 
-def moved(user: Sequence[int]) -> list[int]:
+def moved(user: Sequence[int], base: Sequence[int] = WITHOUT_USER) -> list[int]:
     """The losses with one more user."""
     return [
         loss + sign * distance
-        for loss, sign, distance in zip(WITHOUT_USER, user, SENSITIVITIES, strict=True)
+        for loss, sign, distance in zip(base, user, SENSITIVITIES, strict=True)
     ]
 
 
@@ -64,33 +67,30 @@ def _examined(
         findings = []
         for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
             choice = make(Fraction(epsilon))
-            right = chosen_law(*reached(choice, WITHOUT_USER))
-            for user in users:
-                left = chosen_law(*reached(choice, moved(user)))
-                least = 1e7 * float(max(left.residual, right.residual))
-                subject = f"epsilon {epsilon}, a user of {user}"
-                cost = float(bounded_range_cost(Fraction(epsilon)).rho)
-                findings += [
-                    Finding(
-                        Tier.EXACT,
-                        subject,
-                        "bounded range",
-                        epsilon,
-                        range_epsilon(left, right, least).low,
-                    ),
-                    Finding(
-                        Tier.EXACT,
-                        subject,
-                        "epsilon",
-                        epsilon,
-                        pure_epsilon(left, right, least).low,
-                    ),
-                    Finding(Tier.EXACT, subject, "rho", cost, rho(left, right)),
-                ]
+            for name, base in BASES.items():
+                # Coins are walked on one of the tables: on the others it is scores that matter.
+                law = stated_law if name else chosen_law
+                right = law_of(choice, base, law)
+                for user in users:
+                    left = law_of(choice, moved(user, base), law)
+                    subject = f"epsilon {epsilon}, a user of {user}{name}"
+                    findings += _held(left, right, epsilon, subject)
             findings.append(_sampled(choice, epsilon))
         return findings
 
     return examined
+
+
+def _held(left: Law, right: Law, epsilon: float, subject: str) -> list[Finding]:
+    least = 1e7 * float(max(left.residual, right.residual))
+    cost = float(bounded_range_cost(Fraction(epsilon)).rho)
+    found = range_epsilon(left, right, least).low
+    pure = pure_epsilon(left, right, least).low
+    return [
+        Finding(Tier.EXACT, subject, "bounded range", epsilon, found),
+        Finding(Tier.EXACT, subject, "epsilon", epsilon, pure),
+        Finding(Tier.EXACT, subject, "rho", cost, rho(left, right)),
+    ]
 
 
 def _sampled(choice: BoundChoice, epsilon: float) -> Finding:
@@ -128,6 +128,17 @@ class SmallestSensitivity(BoundChoice):
         return BoundChoice.scores(self, handicapped, [least] * n)
 
 
+class TiesWithoutCoins(BoundChoice):
+    """Takes the smallest of candidates that lose alike, and draws elsewhere."""
+
+    __slots__ = ()
+
+    def draw(self, queries: Sequence[Query[int]], chance: Chance) -> int:
+        """No choice where all are equal."""
+        is_tie = len({query.ask() for query in queries}) == 1
+        return 0 if is_tie else BoundChoice.draw(self, queries, chance)
+
+
 def _end_from_data(_effort: Effort) -> Sequence[Finding]:
     """Candidates up to the largest user, as printed: the table decides what can be chosen."""
     choice = BoundChoice(Fraction(1))
@@ -148,5 +159,6 @@ TRIAL = Trial(
         Case("twice the rate", _examined(TwiceTheRate, FEW)),
         Case("the smallest sensitivity for all", _examined(SmallestSensitivity, FEW)),
         Case("candidates up to the largest user", _end_from_data),
+        Case("no choice where candidates tie", _examined(TiesWithoutCoins, FEW)),
     ),
 )

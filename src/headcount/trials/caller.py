@@ -11,7 +11,7 @@ import json
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,7 +24,10 @@ import pyarrow.parquet as pq
 import headcount as hc
 from headcount.ledger.ledger import Ledger
 from headcount.mechanisms.chance import Chance
+from headcount.privacy.spend import Zcdp
+from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
+from headcount.releases.run import new_secret
 from headcount.results.release import Release
 from headcount.trials.door import ACCOUNT, released
 from headcount.trials.tables import GROUP, USER
@@ -36,6 +39,8 @@ class Seen:
 
     plan: Plan | None = None
     release: Release | None = None
+    charged: Zcdp = field(default_factory=lambda: Zcdp(0))
+    """What the account paid."""
     texts: dict[str, str] = field(default_factory=dict)
 
 
@@ -77,10 +82,33 @@ def release(
     groups: list[Any] | None = None,
     chance: Chance | None = None,
 ) -> Seen:
-    """Open, plan and release as in the README; an error is kept, not raised.
+    """Count users as in the README; an error is kept, not raised.
 
     chance:  where noise comes from, if not from the system
     """
+    return asked(
+        source,
+        lambda data: data.count_users(GROUP, groups=groups, bound=bound, spend="1"),
+        chance=chance,
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+
+def asked(
+    source: Any,
+    ask: Callable[[Dataset], Plan],
+    *,
+    epsilon: float,
+    delta: float,
+    chance: Chance | None = None,
+    new_key: Callable[[], bytes] = new_secret,
+    **options: Any,
+) -> Seen:
+    """Open, ask and release; an error is kept, not raised."""
+    # It speaks when it is first imported, and never again.
+    import alembic.runtime.plugins  # noqa: F401
+
     seen = Seen()
     with tempfile.TemporaryDirectory() as folder, overheard(seen):
         try:
@@ -90,10 +118,12 @@ def release(
                 account=ACCOUNT,
                 budget=hc.Budget(epsilon=epsilon, delta=delta),
                 ledger=Ledger(Path(folder) / "ledger.db", heads=Path(folder) / "heads"),
+                **options,
             )
-            seen.plan = data.count_users(GROUP, groups=groups, bound=bound, spend="1")
-            seen.texts["plan"] = str(seen.plan)
-            seen.release = seen.plan.release() if chance is None else released(seen.plan, chance)
+            plan = seen.plan = ask(data)
+            seen.texts["plan"] = f"{plan}\n{plan.explain()}"
+            seen.release = plan.release() if chance is None else released(plan, chance, new_key)
+            seen.charged = plan.ledger.account(ACCOUNT).spent
         except Exception as error:
             seen.texts["error"] = told(error)
         if seen.release is not None:
@@ -119,11 +149,12 @@ def _written(release: Release, folder: Path) -> dict[str, str]:
     again = folder / "b.parquet"
     pq.write_table(pq.read_table(parquet), again)
     n_rows = f"{len(release):,} row{'' if len(release) == 1 else 's'}"
-    metadata = pq.read_metadata(parquet)
+    metadata, schema = pq.read_metadata(parquet), release.to_arrow().schema
     return {
         "repr": repr(release).replace(n_rows, "N rows"),
-        "facts": json.dumps(json.loads(release.to_arrow().schema.metadata[b"headcount"])),
-        "schema": str(release.to_arrow().schema.remove_metadata()),
+        "facts": json.dumps(json.loads(schema.metadata[b"headcount"])),
+        "schema": str(schema.remove_metadata()),
+        "metadata beside the facts": str({**schema.metadata, b"headcount": b""}),
         "file metadata": f"{metadata.created_by} {metadata.num_columns} {metadata.format_version}",
         "file beyond its rows": str(parquet.read_bytes() != again.read_bytes()),
         "csv header": csv.read_text().split("\n", 1)[0],

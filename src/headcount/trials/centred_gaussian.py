@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from headcount.accounting.compose import cost
@@ -30,10 +29,9 @@ from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
 from headcount.trials.gaussian import law_of_count
 from headcount.trials.given import given
-from headcount.trials.seam import Noise, Recorder
+from headcount.trials.seam import Integers, Noise, Recorder
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 Asked = tuple[Query[Integers], Query[Integers]]
 N_GROUPS, N_USERS = 9, 60
 VICTIMS = (0, 1, 4, N_GROUPS)

@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
@@ -20,11 +19,10 @@ from headcount.mechanisms.clip_choice import ClipChoice
 from headcount.privacy.length import Length, Norm
 from headcount.privacy.query import Query
 from headcount.trials.given import given
-from headcount.trials.seam import reached, swapped
-from headcount.trials.selection import chosen_law
+from headcount.trials.seam import Integers, swapped
+from headcount.trials.selection import LawOf, chosen_law, drawn_law, stated_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 Make = Callable[[Fraction], ClipChoice]
 User = tuple[int, int]
 """How many candidates a user is above, and their ratio."""
@@ -33,6 +31,12 @@ CAP = 64
 NOISE = 3 * CAP
 LENGTHS = tuple(Length.of(Norm.L2, value) for value in (1, 2, 4))
 OTHERS: tuple[User, ...] = ((0, CAP), (1, CAP), (1, CAP // 2), (2, CAP), (3, CAP))
+BASES: dict[str, tuple[User, ...]] = {
+    "": OTHERS,
+    ", nobody else": (),
+    ", others that weigh nothing": ((0, 0), (3, 0)),
+    ", a tie": ((1, NOISE), (3, NOISE)),
+}
 USERS: tuple[User, ...] = (*((above, CAP) for above in range(4)), (2, CAP // 3))
 Change = tuple[User | None, User | None]
 CHANGES: tuple[Change, ...] = (*((None, user) for user in USERS), *combinations(USERS, 2))
@@ -47,15 +51,15 @@ def weights(users: Sequence[User]) -> Integers:
     )
 
 
-def _with(user: User | None) -> Integers:
-    return weights(OTHERS if user is None else (*OTHERS, user))
+def _with(user: User | None, others: tuple[User, ...] = OTHERS) -> Integers:
+    return weights(others if user is None else (*others, user))
 
 
-def law_of(choice: ClipChoice, true_weights: Integers) -> Law:
+def law_of(choice: ClipChoice, true_weights: Integers, law: LawOf = chosen_law) -> Law:
     """The law of the choice, by walking all of its coins."""
     with swapped(module, "candidates", lambda _norm: LENGTHS):
-        return chosen_law(
-            *reached(lambda chance: choice.draw(given(choice.sensitivity, true_weights), chance))
+        return drawn_law(
+            lambda chance: choice.draw(given(choice.sensitivity, true_weights), chance), law
         )
 
 
@@ -90,11 +94,14 @@ def _examined(make: Make, changes: Sequence[Change]) -> Callable[[Effort], Seque
         findings = []
         for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
             choice = make(Fraction(epsilon))
-            users = {user for change in changes for user in change}
-            laws = {user: law_of(choice, _with(user)) for user in users}
-            for one, other in changes:
-                subject = f"epsilon {epsilon}, {one} becomes {other}"
-                findings += _findings(laws[one], laws[other], Fraction(epsilon), subject)
+            for name, others in BASES.items():
+                users = {user for change in changes for user in change}
+                # Coins are walked on one of the tables: on the others it is scores that matter.
+                law = stated_law if name else chosen_law
+                laws = {user: law_of(choice, _with(user, others), law) for user in users}
+                for one, other in changes:
+                    subject = f"epsilon {epsilon}, {one} becomes {other}{name}"
+                    findings += _findings(laws[one], laws[other], Fraction(epsilon), subject)
             findings.append(_sampled(choice, epsilon))
         return findings
 
@@ -123,6 +130,16 @@ class NoiseFromData(ClipChoice):
         return of_data.draw(given(of_data.sensitivity, 4 * true_weights), chance)
 
 
+class NothingToClip(ClipChoice):
+    """Needs no bound where nobody weighs anything, and says so."""
+
+    __slots__ = ()
+
+    def draw(self, query: Query[Integers], chance: Chance) -> int:
+        """No choice where there is nothing to choose by."""
+        return ClipChoice.draw(self, query, chance) if query.ask().any() else 0
+
+
 def _sparsity_assumed(effort: Effort) -> Sequence[Finding]:
     """A user in four times as many groups as assumed, whose ratio nobody capped."""
     return _examined(as_shipped, ((None, (3, 4 * CAP)), (None, (1, 4 * CAP))))(effort)
@@ -134,9 +151,7 @@ def _grid_from_data(_effort: Effort) -> Sequence[Finding]:
     longer = law_of(choice, _with((3, CAP)))
     with swapped(module, "candidates", lambda _norm: LENGTHS[:2]):
         few = weights(OTHERS[:-1])[:3]
-        shorter = chosen_law(
-            *reached(lambda chance: choice.draw(given(choice.sensitivity, few), chance))
-        )
+        shorter = drawn_law(lambda chance: choice.draw(given(choice.sensitivity, few), chance))
     return _findings(longer, shorter, Fraction(1), "a grid that ends with the data")
 
 
@@ -151,5 +166,9 @@ TRIAL = Trial(
             _examined(lambda e: NoiseFromData(Norm.L2, e, CAP, NOISE), FEW),
         ),
         Case("a grid that ends with the data", _grid_from_data),
+        Case(
+            "no choice where nobody weighs anything",
+            _examined(lambda e: NothingToClip(Norm.L2, e, CAP, NOISE), FEW),
+        ),
     ),
 )

@@ -54,7 +54,7 @@ def recording(
         plan = data.count_events(GROUP, groups=groups, method=method, spend="1")
         release = released(plan, recorder)
     facts = release.facts
-    public = {"plan": str(plan), "bounds": facts.bounds, "noise": facts.noise}
+    public = {"plan": f"{plan}\n{plan.explain()}", "bounds": facts.bounds, "noise": facts.noise}
     return Recording(calls_of(recorder, shown_in(release, recorder)), public), plan
 
 

@@ -65,7 +65,9 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
     if not len(release):
         # Rows are noised one by one, so a table without rows needs no call.
         calls = (*calls, Call(declared[-1].settings, {}))
-    return Recording(calls, {"plan": str(plan), "bounds": release.facts.bounds}), declared
+    return Recording(
+        calls, {"plan": f"{plan}\n{plan.explain()}", "bounds": release.facts.bounds}
+    ), declared
 
 
 def _choice(count: Any) -> Declared:

@@ -13,8 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from headcount.accounting.laplace import laplace_cost
@@ -31,11 +29,10 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
-from headcount.trials.seam import Choice, Noise, swapped
+from headcount.trials.seam import Choice, Integers, Noise, swapped
 from headcount.trials.tape import Tape
 from headcount.trials.trial import Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 Counts = dict[int, int]
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 N_USERS, ROWS, N_GROUPS = 240, 40, 4

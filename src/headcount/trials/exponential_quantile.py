@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
@@ -19,22 +18,14 @@ from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.exponential_quantile import ExponentialQuantile
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
-from headcount.trials import seam
 from headcount.trials.given import given
-from headcount.trials.selection import chosen_law
+from headcount.trials.seam import Integers
+from headcount.trials.selection import chosen_law, drawn_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 BASES = ((0, 0, 0), (2, 1, 0), (0, 3, 0))
 QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
 N_OUTPUTS = 1_000
-
-
-def reached(mechanism: ExponentialQuantile, true_cells: Integers) -> tuple[list[int], Fraction]:
-    """The scores and the rate at which the selection is made."""
-    return seam.reached(
-        lambda chance: mechanism.draw(given(mechanism.sensitivity, true_cells), chance)
-    )
 
 
 def _tables(effort: Effort, relation: Neighbours) -> list[tuple[Integers, Integers, str]]:
@@ -68,8 +59,8 @@ def _examined(*makes: Make) -> Callable[[Effort], Sequence[Finding]]:
 
 
 def _law(mechanism: ExponentialQuantile, true_cells: Integers) -> Law:
-    scores, rate = reached(mechanism, true_cells)
-    return _known_law(tuple(scores), rate)
+    cells = given(mechanism.sensitivity, true_cells)
+    return drawn_law(lambda chance: mechanism.draw(cells, chance), _known_law)
 
 
 _known_law = lru_cache(maxsize=256)(chosen_law)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import cost
 from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import rho
 from headcount.audit.exact import Script, read_words
-from headcount.audit.greybox import Declared, Recording, compare
+from headcount.audit.greybox import Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import N_HEAVY, Group, Pair, pairs, true_counts
 from headcount.audit.neighbours import Rows as TableRows
@@ -26,10 +25,9 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
-from headcount.trials.seam import Recorder, calls_of, declared_of
+from headcount.trials.seam import Integers, Recorder, calls_of, declared_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 BOUND = 5
 TRUE_COUNT = 40
 
@@ -156,23 +154,18 @@ def record(done: Gaussian, groups: list[Group], rows: TableRows, bound: int) -> 
     return Recording(calls, {"groups": repr(groups)})
 
 
-def declared_by(mechanism: Gaussian) -> Declared:
-    """What the event and the sensitivity say."""
-    event, sensitivity = mechanism.event, mechanism.sensitivity
-    return declared_of(event, sensitivity)
-
-
 def _grey(
     variant: Variant, done_on: Callable[[TableRows], Gaussian] | None = None
 ) -> list[Finding]:
     findings = []
+    declared = declared_of(variant.declared.event, variant.declared.sensitivity)
     for pair in pairs(BOUND):
         groups = public_groups(pair)
         with_user, without_user = (
             record(variant.done if done_on is None else done_on(rows), groups, rows, BOUND)
             for rows in (pair.with_user, pair.base)
         )
-        findings += compare(with_user, without_user, [declared_by(variant.declared)], pair.name)
+        findings += compare(with_user, without_user, [declared], pair.name)
     return findings
 
 

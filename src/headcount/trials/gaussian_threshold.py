@@ -16,31 +16,25 @@ import numpy.typing as npt
 from headcount.accounting.compose import cost
 from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon, audit_support
-from headcount.audit.divergence import off_support, rho
-from headcount.audit.exact import read_words
+from headcount.audit.divergence import rho
 from headcount.audit.greybox import Call, Recording, compare
-from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows as TableRows
 from headcount.audit.neighbours import pairs, true_counts
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
-from headcount.noise.entropy import Entropy
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
-from headcount.trials.seam import Recorder, calls_of, declared_of, settings_of
+from headcount.trials.lone_groups import HIGH, chance_to_leave, draw_at_least, law_of_group
+from headcount.trials.seam import Integers, Recorder, calls_of, declared_of, settings_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
-ABSENT = None
 BOUND = 3
 MANY = 1000
-HIGH = 10_000
-"""A count so far above any threshold that the group always leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,49 +81,15 @@ def tight(mechanism: GaussianThreshold) -> GaussianThreshold:
     raise ValueError("no threshold of this kind is tight")
 
 
-def law_of_group(mechanism: GaussianThreshold, true_total: int) -> Law:
-    """The law of one group: its noisy total, or absent."""
-
-    def run(script: Entropy, n: int) -> list[int | None]:
-        totals = np.full(n, true_total, dtype=np.int64)
-        kept, noisy_totals = mechanism.draw(given(mechanism.sensitivity, totals), Drawn(script))
-        left: list[int | None] = [ABSENT] * n
-        for at, noisy_total in zip(kept.tolist(), noisy_totals.tolist(), strict=True):
-            left[at] = noisy_total
-        return left
-
-    return read_words(run, DiscreteGaussian(mechanism.sigma_squared).table().bounds)
-
-
 def new_group_delta(variant: Variant, n_groups: int) -> Finding:
     """The exact chance that any group leaves that only one user is in."""
-    stays = 1.0
-    for true_total in variant.new_totals(n_groups):
-        law = _cached_law(variant.done, true_total)
-        stays *= 1 - off_support(law, Law({ABSENT: Fraction(1)})).low
-    return Finding(
-        Tier.EXACT,
-        f"one user alone in {n_groups} groups",
-        "delta",
-        float(variant.declared.delta),
-        1 - stays,
-    )
-
-
-_LAWS: dict[tuple[GaussianThreshold, int], Law] = {}
-
-
-def _cached_law(mechanism: GaussianThreshold, true_total: int) -> Law:
-    key = (mechanism, true_total)
-    if key not in _LAWS:
-        if len(_LAWS) > 256:
-            _LAWS.clear()
-        _LAWS[key] = law_of_group(mechanism, true_total)
-    return _LAWS[key]
+    found = chance_to_leave(variant.done, variant.new_totals(n_groups))
+    subject = f"one user alone in {n_groups} groups"
+    return Finding(Tier.EXACT, subject, "delta", float(variant.declared.delta), found)
 
 
 def _rho(variant: Variant, subject: str) -> Finding:
-    laws = _cached_law(variant.done, HIGH + 1), _cached_law(variant.done, HIGH)
+    laws = law_of_group(variant.done, HIGH + 1), law_of_group(variant.done, HIGH)
     claimed = float(cost(variant.declared.event).rho)
     return Finding(Tier.EXACT, subject, "rho", claimed, BOUND * rho(*laws))
 
@@ -217,13 +177,8 @@ def half_noise(mechanism: GaussianThreshold) -> Variant:
 
 def noise_for_one_group(mechanism: GaussianThreshold) -> Variant:
     """Noise, threshold and declared distance for users in one group, who are in up to three."""
-    single = GaussianThreshold.calibrate(Bounds(1, 1), Zcdp(*_cost(mechanism)))
+    single = GaussianThreshold.calibrate(Bounds(1, 1), cost(mechanism.event))
     return Variant(replace(single, bounds=Bounds(BOUND, 1)), single)
-
-
-def _cost(mechanism: GaussianThreshold) -> tuple[Fraction, Fraction]:
-    spend = cost(mechanism.event)
-    return spend.rho, spend.delta
 
 
 def one_too_low(mechanism: GaussianThreshold) -> Variant:
@@ -237,9 +192,7 @@ class AtLeast(GaussianThreshold):
 
     def draw(self, query: Query[Integers], chance: Chance) -> tuple[npt.NDArray[np.intp], Integers]:
         """The shipped draw with ``>=`` in place of ``>``."""
-        noisy_totals = chance.noisy(query.ask(), DiscreteGaussian(self.sigma_squared))
-        kept = (noisy_totals >= self.threshold).nonzero()[0]
-        return kept, noisy_totals[kept]
+        return draw_at_least(self, query, chance)
 
 
 def at_least(mechanism: GaussianThreshold) -> Variant:

@@ -24,10 +24,9 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.trials.gaussian import law_of_count
 from headcount.trials.given import given
-from headcount.trials.seam import Recorder, calls_of, declared_of
+from headcount.trials.seam import Integers, Recorder, calls_of, declared_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 SHAPE = Hierarchy(7, 2, 3)
 BASES = ((0,) * 7, (3, 0, 0, 1, 5, 0, 2), (0, 0, 0, 0, 0, 0, 1))
 VICTIM_CELL = 2

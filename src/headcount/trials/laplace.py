@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import cost
 from headcount.audit.blackbox import audit_epsilon
@@ -27,7 +26,6 @@ from headcount.trials.given import given
 from headcount.trials.seam import Recorder, calls_of, declared_of
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 BOUND = 3
 TRUE_COUNTS = np.array([40, 25, 0, 7], np.int64)
 MOVES: dict[Neighbours, tuple[tuple[int, ...], ...]] = {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import pure_epsilon
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Call, Recording, compare
+from headcount.audit.greybox import Call, Recording
 from headcount.audit.law import Law
-from headcount.audit.neighbours import Rows, pairs
+from headcount.audit.neighbours import Rows
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.laplace_histogram import LaplaceHistogram
@@ -23,11 +23,10 @@ from headcount.postprocess.runs import runs_of
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.trials.given import given
-from headcount.trials.seam import Recorder, calls_of, declared_of
-from headcount.trials.sorted_counts import BOUND, N_OUTPUTS, TRUE_COUNT, runs_from
+from headcount.trials.seam import Integers, Recorder, calls_of, declared_of
+from headcount.trials.sorted_counts import BOUND, N_OUTPUTS, TRUE_COUNT, compared, runs_from
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 Runs = tuple[Integers, Integers]
 N_BUCKETS = 60
 
@@ -101,16 +100,6 @@ def _exact(variant: Variant, epsilon: float) -> Finding:
     return Finding(Tier.EXACT, subject, "epsilon", float(event.l1 / event.scale), found)
 
 
-def _grey(variant: Variant) -> list[Finding]:
-    findings = []
-    event, sensitivity = variant.declared.event, variant.declared.sensitivity
-    declared = declared_of(event, sensitivity)
-    for pair in pairs(BOUND):
-        sides = [_recording(variant, rows) for rows in (pair.with_user, pair.base)]
-        findings += compare(sides[0], sides[1], [declared], pair.name)
-    return findings
-
-
 def _recording(variant: Variant, rows: Rows) -> Recording:
     recorder = Recorder()
     _, noisy_groups = variant.draw(runs_from(rows), recorder)
@@ -141,7 +130,9 @@ def _sampled(variant: Variant, epsilon: float) -> Finding:
 
 def _examined(make: Make) -> Callable[[Effort], Sequence[Finding]]:
     def examined(effort: Effort) -> Sequence[Finding]:
-        findings = _grey(make(calibrated(1.0)))
+        variant = make(calibrated(1.0))
+        declared = declared_of(variant.declared.event, variant.declared.sensitivity)
+        findings = compared(declared, partial(_recording, variant))
         for epsilon in EPSILONS if effort is Effort.FULL else EPSILONS[1:2]:
             variant = make(calibrated(epsilon))
             findings.append(_exact(variant, epsilon))

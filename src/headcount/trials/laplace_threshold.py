@@ -11,25 +11,19 @@ import numpy.typing as npt
 
 from headcount.accounting.compose import cost
 from headcount.audit.blackbox import audit_epsilon, audit_support
-from headcount.audit.divergence import off_support, pure_epsilon, rho
-from headcount.audit.exact import read_words
-from headcount.audit.law import Law
+from headcount.audit.divergence import pure_epsilon, rho
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.laplace_threshold import LaplaceThreshold, threshold_for
-from headcount.noise.discrete_laplace import DiscreteLaplace
-from headcount.noise.entropy import Entropy
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
 from headcount.trials.given import given
+from headcount.trials.lone_groups import HIGH, chance_to_leave, draw_at_least, law_of_group
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
 Integers = npt.NDArray[np.int64]
-ABSENT = None
 BOUND = 4
 MANY = 1000
-HIGH = 10_000
-"""A count so far above any threshold that the group always leaves."""
 
 
 def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
@@ -66,47 +60,16 @@ def _with_scale(scale: Fraction, delta: Fraction, neighbours: Neighbours) -> Lap
     return LaplaceThreshold(BOUND, scale, threshold_for(BOUND, scale, delta), delta, neighbours)
 
 
-def law_of_group(mechanism: LaplaceThreshold, true_total: int) -> Law:
-    """The law of one group: its noisy count, or absent."""
-
-    def run(script: Entropy, n: int) -> list[int | None]:
-        kept, noisy_totals = mechanism.draw(
-            given(mechanism.sensitivity, np.full(n, true_total, dtype=np.int64)), Drawn(script)
-        )
-        left: list[int | None] = [ABSENT] * n
-        for at, noisy_total in zip(kept.tolist(), noisy_totals.tolist(), strict=True):
-            left[at] = noisy_total
-        return left
-
-    return read_words(run, DiscreteLaplace(mechanism.scale).tables()[0].bounds)
-
-
-_LAWS: dict[tuple[LaplaceThreshold, int], Law] = {}
-
-
-def _cached_law(mechanism: LaplaceThreshold, true_total: int) -> Law:
-    key = (mechanism, true_total)
-    if key not in _LAWS:
-        if len(_LAWS) > 256:
-            _LAWS.clear()
-        _LAWS[key] = law_of_group(mechanism, true_total)
-    return _LAWS[key]
-
-
 def new_group_delta(variant: Variant, split: Sequence[int]) -> Finding:
     """The exact chance that any group leaves that only one user is in."""
-    stays = 1.0
-    for true_total, n in [*((part, 1) for part in split), (0, variant.n_left_over)]:
-        if n:
-            law = _cached_law(variant.done, true_total)
-            stays *= (1 - off_support(law, Law({ABSENT: Fraction(1)})).low) ** n
+    found = chance_to_leave(variant.done, [*split, *[0] * variant.n_left_over])
     subject = f"one user alone, {'+'.join(map(str, split))} rows"
-    return Finding(Tier.EXACT, subject, "delta", float(variant.declared.delta), 1 - stays)
+    return Finding(Tier.EXACT, subject, "delta", float(variant.declared.delta), found)
 
 
 def _distance(variant: Variant, subject: str) -> list[Finding]:
     """A user who brings all their rows to one heavy group, or takes another's place."""
-    laws = _cached_law(variant.done, HIGH + BOUND), _cached_law(variant.done, HIGH)
+    laws = law_of_group(variant.done, HIGH + BOUND), law_of_group(variant.done, HIGH)
     least = 1e7 * float(max(law.residual for law in laws))
     users = 2 if variant.declared.neighbours is Neighbours.REPLACE else 1
     claimed = float(variant.declared.event.l1 / variant.declared.event.scale)
@@ -189,9 +152,7 @@ class AtLeast(LaplaceThreshold):
 
     def draw(self, query: Query[Integers], chance: Chance) -> tuple[npt.NDArray[np.intp], Integers]:
         """The shipped draw with ``>=`` in place of ``>``."""
-        noisy_totals = chance.noisy(query.ask(), DiscreteLaplace(self.scale))
-        kept = (noisy_totals >= self.threshold).nonzero()[0]
-        return kept, noisy_totals[kept]
+        return draw_at_least(self, query, chance)
 
 
 def at_least(mechanism: LaplaceThreshold) -> Variant:

@@ -30,8 +30,9 @@ from headcount.streams.stream import Stream
 from headcount.trials import pan_private_clock as clock
 from headcount.trials import pan_private_lives as lives
 from headcount.trials import pan_private_mutants as mutants
-from headcount.trials.pan_private_lives import WAYS, Integers, Way, read_counters, sampled
+from headcount.trials.pan_private_lives import WAYS, Way, read_counters, sampled
 from headcount.trials.pan_private_mutants import seized
+from headcount.trials.seam import Integers
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 Change = Callable[[], AbstractContextManager[None]]

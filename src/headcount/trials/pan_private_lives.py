@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from headcount.audit.blackbox import audit_epsilon
@@ -25,8 +24,8 @@ from headcount.audit.verdict import Finding
 from headcount.privacy.neighbours import Neighbours
 from headcount.streams.stream import Stream
 from headcount.trials.pan_private_mutants import seized
+from headcount.trials.seam import Integers
 
-Integers = npt.NDArray[np.int64]
 NEAR = 3
 
 

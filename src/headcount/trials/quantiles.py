@@ -47,7 +47,7 @@ def _recorded(rows: Rows, per_user: str) -> tuple[Recording, Any]:
         plan = data.quantiles(
             "x", at=[0.5, 0.9], bounds=(0, 32), step=1, per_user=per_user, spend="1"
         )
-        text = str(plan)
+        text = f"{plan}\n{plan.explain()}"
         released(plan, recorder)
     return Recording(calls_of(recorder, {}), {"plan": text}), plan.work.event
 

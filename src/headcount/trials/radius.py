@@ -6,23 +6,21 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import bounded_range_cost
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import range_epsilon, rho
+from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
 from headcount.mechanisms.chance import Drawn
 from headcount.mechanisms.radius import Radius
 from headcount.privacy.neighbours import Neighbours
-from headcount.trials import seam
 from headcount.trials.given import given
-from headcount.trials.selection import stated_law
+from headcount.trials.selection import drawn_law, stated_law
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 CELLS = (3, 1, 4, 2, 2)
 N_OUTPUTS = 1_000
-Integers = npt.NDArray[np.int64]
 Pair = tuple[Sequence[int], Sequence[int], str]
 
 
@@ -31,27 +29,32 @@ def with_user(cell: int, more: int = 1, cells: Sequence[int] = CELLS) -> tuple[i
     return tuple(n + more * (i == cell) for i, n in enumerate(cells))
 
 
+BASES = ((0,) * len(CELLS), (2,) * len(CELLS), CELLS)
 ADDED: tuple[Pair, ...] = tuple(
-    (with_user(cell), CELLS, f"a user added to cell {cell}") for cell in range(len(CELLS))
+    (with_user(cell, cells=base), base, f"a user added to cell {cell} of {base}")
+    for base in BASES
+    for cell in range(len(base))
 )
 REPLACED: tuple[Pair, ...] = tuple(
-    (with_user(a), with_user(b), f"a user of cell {b} replaced by one of {a}")
-    for a in range(len(CELLS))
+    (
+        with_user(a, cells=base),
+        with_user(b, cells=base),
+        f"a user of cell {b} of {base} replaced by one of {a}",
+    )
+    for base in BASES
+    for a in range(len(base))
     for b in range(a)
 )
 
 
-def reached(choice: Radius, true_users: Sequence[int]) -> tuple[list[int], Fraction]:
-    """The scores and the rate at which the selection is made."""
-    return seam.reached(
-        lambda chance: choice.draw(
-            given(choice.sensitivity, np.array(true_users, dtype=np.int64)), chance
-        )
-    )
+def law_of(choice: Radius, true_users: Sequence[int]) -> Law:
+    """The law of the choice."""
+    cells = given(choice.sensitivity, np.array(true_users, dtype=np.int64))
+    return drawn_law(lambda chance: choice.draw(cells, chance), stated_law)
 
 
 def _held(choice: Radius, pair: Pair, epsilon: float) -> list[Finding]:
-    left, right = (stated_law(*reached(choice, cells)) for cells in pair[:2])
+    left, right = (law_of(choice, cells) for cells in pair[:2])
     least = 1e7 * float(max(left.residual, right.residual))
     subject = f"epsilon {epsilon}, {pair[2]}"
     cost = float(bounded_range_cost(Fraction(epsilon)).rho)

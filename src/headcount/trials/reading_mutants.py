@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from headcount.tables import csv_files, files, frames, parquet_files
 from headcount.tables.csv_lines import Lines
-from headcount.tables.duckdb import DuckDBEngine, own_duckdb
+from headcount.tables.duckdb import DuckDBEngine
+from headcount.tables.duckdb_own import own_duckdb
 from headcount.tables.scratch import Scratch
 from headcount.tables.sound import sound
 from headcount.tables.source import Options, Source

@@ -30,12 +30,14 @@ MECHANISMS = (
     "laplace_histogram",
     "radius",
     "binomial_selection",
+    "decided",
     "verbs",
     "count_users",
     "count_events",
     "count_events_found",
     "distribution",
     "quantiles",
+    "fleet",
 )
 
 

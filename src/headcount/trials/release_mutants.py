@@ -67,7 +67,7 @@ def ordered_by_true_count() -> AbstractContextManager[Any]:
 def errors_passed_on() -> AbstractContextManager[None]:
     """What the engine says reaches the caller."""
 
-    def passed_on(work: Any, session: Any, _stages: Any, entry: int) -> Any:
+    def passed_on(work: Any, session: Any, _stages: Any, entry: int, _checked: Any) -> Any:
         return work.released(work.read_and_draw(session), entry).to_bytes()
 
     return swapped(run, "_withholding_engine_errors", passed_on)

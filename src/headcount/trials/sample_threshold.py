@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy import special, stats
 from headcount.accounting.convert import zcdp_of
 from headcount.accounting.sampling.solver import best
 from headcount.audit.blackbox import audit_epsilon
-from headcount.audit.divergence import delta_at
+from headcount.audit.divergence import delta_at, rho_beyond
 from headcount.audit.law import Law, independent
 from headcount.audit.neighbours import Rows
 from headcount.audit.verdict import Finding, Tier
@@ -94,6 +94,25 @@ def _several(variant: Variant) -> Finding:
         found = max(found, delta_at(*pair, variant.epsilon).low)
     subject = f"{_subject(variant)}, {variant.done.answers} answers, {variant.done.neighbours}"
     return Finding(Tier.EXACT, subject, "delta", variant.delta, found)
+
+
+def _paid(variant: Variant) -> Finding:
+    """What the event says, of many sizes: of the group that a user leaves, and of that joined."""
+    done, sizes = variant.done, sizes_of(variant.done)
+    some = sizes[:: max(1, len(sizes) // 6)]
+    found = 0.0
+    is_exchanged = done.neighbours is REPLACE
+    for left, joined in product({*sizes[:3], *some}, some[::2] if is_exchanged else some[:1]):
+        more, few = (group_law(done, left + one) for one in (1, 0))
+        if is_exchanged:
+            then, now = (group_law(done, joined + one) for one in (0, 1))
+            pair = independent([more, then]), independent([few, now])
+        else:
+            pair = independent([more] * done.answers), independent([few] * done.answers)
+        found = max(found, rho_beyond(*pair, float(done.event.delta)))
+    subject = f"{_subject(variant)}, {done.answers} answers, {done.neighbours}"
+    measure = f"rho at delta {float(done.event.delta):g}"
+    return Finding(Tier.EXACT, subject, measure, float(done.event.rho), found)
 
 
 def _subject(variant: Variant) -> str:
@@ -235,8 +254,17 @@ def _as_shipped(effort: Effort) -> Sequence[Finding]:
     findings = [_single(shipped(*point)) for point in (*points, (1.0, 1e-8))]
     for answers, neighbours in ((1, ADD_REMOVE), (2, ADD_REMOVE), (1, REPLACE)):
         findings += [_several(charged(*point, answers, neighbours)) for point in points[::2]]
+        paid = points if effort is Effort.FULL else [(1.0, 1e-2)]
+        findings += [_paid(charged(*point, answers, neighbours)) for point in paid]
     findings += _sampled(charged(1.0, 1e-2, 2, ADD_REMOVE), 3_000)
     return findings
+
+
+def _one_way(_effort: Effort) -> Sequence[Finding]:
+    """Rate and charge of add-remove, for users who are exchanged."""
+    limit = zcdp_of(Budget(epsilon=1, delta=1e-2))
+    done = SampleThreshold.calibrate(limit, answers=1, neighbours=ADD_REMOVE)
+    return [_paid(Variant(replace(done, neighbours=REPLACE), 1, 1e-2))]
 
 
 def _examined(make: Make) -> Callable[[Effort], Sequence[Finding]]:
@@ -258,6 +286,7 @@ TRIAL = Trial(
         ),
         Case("rate rounded up", _examined(changed(rounded_up))),
         Case("visible cohort", _examined(changed(visible_cohort))),
+        Case("paid as if users only came and went", _one_way),
         Case("one sample for two levels", _found(two_levels)),
         Case("sample size in the metadata", _found(size_told)),
         Case("sample of fixed size", _found(size_fixed)),

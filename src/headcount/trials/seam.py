@@ -7,7 +7,7 @@ row came from, so true values can be put beside their groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from headcount.accounting.filter import Filter
 from headcount.audit.greybox import Call, Declared, Settings
-from headcount.mechanisms.chance import Chance, Law
+from headcount.mechanisms.chance import Law
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import GaussianNoise, GaussianThreshold, LaplaceNoise
@@ -185,16 +185,6 @@ class WritingFilter(Filter):
         """Take it, and write it down."""
         super().charge(spend)
         self._asked.append(Charge(spend))
-
-
-def reached(draw: Callable[[Chance], object]) -> tuple[list[int], Fraction]:
-    """The scores and the rate of the one choice that a draw makes."""
-    recorder = Recorder()
-    draw(recorder)
-    (choice,) = recorder.draws
-    if not isinstance(choice, Choice):
-        raise TypeError("noise was drawn, and no choice made")
-    return list(choice.true_values), choice.rate
 
 
 def calls_of(recorder: Recorder, shown: Mapping[int, Any]) -> tuple[Call, ...]:

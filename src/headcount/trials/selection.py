@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from headcount.audit.divergence import pure_epsilon, range_epsilon, rho
 from headcount.audit.exact import walk
 from headcount.audit.law import Law
 from headcount.audit.verdict import Finding, Tier
-from headcount.mechanisms.chance import Drawn
+from headcount.mechanisms.chance import Chance, Drawn
 from headcount.noise.selection import Selection, selection_law
 from headcount.trials.discrete_laplace import NARROW, RESIDUAL
+from headcount.trials.seam import Choice, Recorder
+from headcount.trials.tape import told
 from headcount.trials.trial import EPSILONS, Case, Effort, Trial
 
 N_CANDIDATES = 4
@@ -28,6 +31,7 @@ RATES = tuple(Fraction(k, 40) for k in (1, 2, 4, 6, 8, 10, 13, 16, 20, 24)) + tu
     Fraction(k, 8) for k in (7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
 )
 Rate = Callable[[Fraction], Fraction]
+LawOf = Callable[[Sequence[int], Fraction], Law]
 
 
 def chosen_law(scores: Sequence[int], rate: Fraction) -> Law:
@@ -41,6 +45,23 @@ def stated_law(scores: Sequence[int], rate: Fraction) -> Law:
     brackets = selection_law(np.array(scores, dtype=np.int64), rate, STATED_BITS)
     masses = {i: Fraction(low, 1 << STATED_BITS) for i, (low, _) in enumerate(brackets)}
     return Law(masses, 1 - sum(masses.values(), Fraction(0)))
+
+
+def drawn_law(draw: Callable[[Chance], Any], law_of: LawOf = chosen_law) -> Law:
+    """The law of what comes of a draw that makes one choice: of its output, whatever is chosen.
+
+    A draw that makes none has one output for certain.
+    """
+    recorder = Recorder()
+    output = told(draw(recorder))
+    if not recorder.draws:
+        return Law({output: Fraction(1)})
+    (choice,) = recorder.draws
+    if not isinstance(choice, Choice):
+        raise TypeError("noise was drawn, and no choice made")
+    law = law_of(choice.true_values, choice.rate)
+    outputs = {chosen: told(draw(Recorder(taken=chosen))) for chosen in law.masses}
+    return law.mapped(lambda chosen: outputs[chosen])
 
 
 def _exact(left: Law, right: Law, epsilon: Fraction, subject: str) -> list[Finding]:

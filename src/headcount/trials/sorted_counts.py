@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from headcount.accounting.compose import cost
 from headcount.accounting.convert import rho_at
 from headcount.audit.blackbox import audit_epsilon
 from headcount.audit.divergence import rho
 from headcount.audit.exact import read_words
-from headcount.audit.greybox import Recording, compare
+from headcount.audit.greybox import Declared, Recording, compare
 from headcount.audit.law import Law
 from headcount.audit.neighbours import Rows, pairs, true_counts
 from headcount.audit.verdict import Finding, Tier
@@ -26,10 +26,9 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.exact import exact
 from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
-from headcount.trials.seam import Recorder, calls_of, declared_of
+from headcount.trials.seam import Integers, Recorder, calls_of, declared_of
 from headcount.trials.trial import POINTS, Case, Effort, Trial
 
-Integers = npt.NDArray[np.int64]
 BOUND = 3
 N_POSITIONS = 60
 TRUE_COUNT = 40
@@ -39,6 +38,15 @@ N_OUTPUTS = 2_000
 def runs_from(rows: Rows) -> tuple[Integers, Integers]:
     """How many groups have each count, with every user in at most ``BOUND`` of them."""
     return runs_of(np.array(list(true_counts(rows, BOUND).values()), dtype=np.int64))
+
+
+def compared(declared: Declared, recording: Callable[[Rows], Recording]) -> list[Finding]:
+    """What reaches the noise, on all pairs of tables, beside what is declared."""
+    findings = []
+    for pair in pairs(BOUND):
+        with_user, without_user = recording(pair.with_user), recording(pair.base)
+        findings += compare(with_user, without_user, [declared], pair.name)
+    return findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +115,6 @@ def _exact(variant: Variant, subject: str) -> Finding:
     return Finding(Tier.EXACT, subject, "rho", claimed, BOUND * rho(more, less))
 
 
-def _grey(variant: Variant) -> list[Finding]:
-    findings = []
-    event, sensitivity = variant.declared.event, variant.declared.sensitivity
-    declared = declared_of(event, sensitivity)
-    for pair in pairs(BOUND):
-        sides = [_recording(variant, rows) for rows in (pair.with_user, pair.base)]
-        findings += compare(sides[0], sides[1], [declared], pair.name)
-    return findings
-
-
 def _recording(variant: Variant, rows: Rows) -> Recording:
     recorder = Recorder()
     drawn = variant.draw(runs_from(rows), recorder)
@@ -140,7 +138,9 @@ def _sampled(variant: Variant, epsilon: float, delta: float) -> Finding:
 
 def _examined(make: Make) -> Callable[[Effort], Sequence[Finding]]:
     def examined(effort: Effort) -> Sequence[Finding]:
-        findings = _grey(make(calibrated(1.0, 1e-2)))
+        variant = make(calibrated(1.0, 1e-2))
+        declared = declared_of(variant.declared.event, variant.declared.sensitivity)
+        findings = compared(declared, partial(_recording, variant))
         for epsilon, delta in POINTS[::2] if effort is Effort.FULL else POINTS[2:3]:
             variant = make(calibrated(epsilon, delta))
             findings.append(_exact(variant, f"epsilon {epsilon}"))

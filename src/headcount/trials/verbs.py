@@ -1,134 +1,103 @@
-"""Trial of every verb end to end on DuckDB: whether all that it draws was paid for.
+"""Trial of every verb end to end on DuckDB: whether all that leaves was drawn and paid for.
 
-A release is made of one table, without noise, and played again to quite another one. Noise and
-choices whose inputs are others then have seen the table: they are paid for by the event of the
-plan, one by each part of it, or by the charges of a filter. What they cost is the matter of other
-trials; here no draw gets by that no event and no charge stands for.
+A release is made of one table, without noise, and played again to quite another one, under each
+relation that the verb is offered for. Noise and choices whose inputs are others then have seen the
+table: they are paid for by the event of the plan, one by each part of it, or by the charges of a
+filter. What came out of them was the same, so all that leaves has to be the same: rows, words and
+numbers beside them, files, lines of a log. What draws cost is the matter of other trials; here no
+draw gets by that no event and no charge stands for, and nothing that was not drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from fractions import Fraction
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from headcount.accounting.compose import cost
-from headcount.accounting.laplace import laplace_cost
-from headcount.audit.neighbours import heavy
+from headcount.audit.greybox import Recording, compare
 from headcount.audit.verdict import Finding, Tier
-from headcount.contributions.events import users_of
-from headcount.mechanisms.gaussian import Gaussian
-from headcount.mechanisms.radius import Radius
-from headcount.noise.discrete_laplace import DiscreteLaplace
-from headcount.privacy.event import Composed, Event, Filtered, SampleThreshold
+from headcount.contributions.tally import Tally
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
 from headcount.releases.run import Work
-from headcount.releases.session import Answer, Session
-from headcount.releases.verbs import VERBS as STATED
-from headcount.trials.door import one_key, opened, released
-from headcount.trials.given import given
-from headcount.trials.seam import Asked, Charge, Choice, Limit, Noise
-from headcount.trials.tables import GROUP, arrow_table
+from headcount.trials.caller import asked
+from headcount.trials.door import one_key
+from headcount.trials.payments import n_underpaid, n_unpaid
+from headcount.trials.seam import swapped
+from headcount.trials.tables import arrow_table
 from headcount.trials.tape import Tape
 from headcount.trials.trial import Case, Effort, Trial
-
-Plant = Callable[[Work], Work]
-N_USERS, N_GROUPS = 400, 6
-GROUPS = [f"g{j}" for j in range(N_GROUPS)]
-ONE = heavy(N_USERS, N_GROUPS)
-OTHER = tuple(
-    (f"w{i}", group, 1 + (i + j) % 3)
-    for i in range(N_USERS // 3)
-    for j, group in enumerate(GROUPS)
-    if j <= i % N_GROUPS
+from headcount.trials.verb_plants import (
+    Plant,
+    a_choice,
+    a_count,
+    also,
+    beside,
+    noisy_groups,
+    true_groups,
+    true_users,
+    without_delta,
 )
-"""Fewer users, in some of the same groups, with more rows: there is no true number that stays."""
-VICTIM = tuple(("victim", group, 40) for group in GROUPS)
-"""One more user, as heavy as can be in groups that others are in."""
-
-WAYS: dict[str, dict[str, Any]] = {
-    "count_users, equal": {"by": GROUP, "within": 0.2, "method": "equal"},
-    "count_users, auto": {"by": GROUP, "within": 0.2},
-    "count_users, peel": {"by": GROUP, "within": 0.2, "method": "peel"},
-    "count_users, top": {"by": GROUP, "top": 2},
-    "count_users, laplace": {"by": GROUP, "bound": 1, "method": "laplace"},
-    "count_users, sample": {"by": GROUP, "method": "sample"},
-    "count_events, equal": {"by": GROUP, "within": 0.2, "method": "equal"},
-    "count_events, a public bound": {"by": GROUP, "groups": GROUPS, "bound": 2},
-    "count_events, debiased": {"by": GROUP, "groups": GROUPS, "bound": 1, "debias": True},
-    "distribution, listed": {"by": GROUP, "groups": GROUPS},
-    "distribution, found": {"by": GROUP},
-    "frequencies": {"by": GROUP},
-    "frequencies, a public bound": {"by": GROUP, "bound": 3},
-    "frequencies, at most 60": {"by": GROUP, "at_most": 60, "bound": 3},
-    "frequencies, buckets": {"by": GROUP, "buckets": 61, "bound": 3},
-    "profile": {"by": GROUP},
-    "quantiles, hierarchy": {"of": None, "bounds": (0, 32), "method": "hierarchy"},
-    "quantiles, sample": {"of": None, "bounds": (0, 32), "method": "sample"},
-    "count_ranges": {"of": None, "ranges": [0, 4, 8, 16]},
-}
-"""What is asked; the verb is what comes before the comma."""
-VERBS = WAYS | {
-    verb: {"by": GROUP}
-    for verb, stated in STATED.items()
-    if "by" in stated.own and not any(way.split(",")[0] == verb for way in WAYS)
-}
-"""These, and verbs that nothing is said of here."""
-QUICK = (
-    "count_users, peel",
-    "distribution, found",
-    "frequencies",
-    "profile",
-    *(VERBS.keys() - WAYS.keys()),
+from headcount.trials.ways import (
+    ADD_REMOVE_ONLY,
+    OTHER,
+    PAIRS,
+    QUICK,
+    SAMPLED,
+    VERBS,
+    finds_groups,
 )
 
+ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
-def taped(rows: Any, verb: str, played: Tape | None, plant: Plant) -> tuple[Tape, Event]:
-    """One release of the table, and what its plan says it pays for."""
+
+@dataclass(frozen=True, slots=True)
+class Taped:
+    """One release of a table: what was drawn, what was planned and charged, and what left."""
+
+    tape: Tape
+    plan: Plan
+    charged: Zcdp
+    left: Mapping[str, str]
+
+
+def taped(rows: Any, verb: str, relation: Neighbours, played: Tape | None, plant: Plant) -> Taped:
+    """One release of the table; an error of it is raised."""
     tape = Tape(played=played)
-    with opened(arrow_table(rows), epsilon=4) as data:
+
+    def ask(data: Dataset) -> Plan:
         plan: Plan = getattr(data, verb.split(",")[0])(**VERBS[verb], spend="1")
-        released(replace(plan, work=plant(plan.work)), tape, one_key)
-    return tape, plan.work.event
+        return replace(plan, work=plant(plan.work))
+
+    with in_order():
+        seen = asked(
+            arrow_table(rows),
+            ask,
+            epsilon=4,
+            delta=1e-2,
+            chance=tape,
+            new_key=one_key,
+            neighbours=str(relation),
+        )
+    if seen.release is None or seen.plan is None:
+        raise RuntimeError(f"{verb}, {relation}: {seen.texts['error']}")
+    rows_left = [seen.release.to_arrow(), seen.release.withheld]
+    texts = ["" if table is None else str(table.to_pylist()) for table in rows_left]
+    shown = {} if verb in SAMPLED else dict(zip(("rows", "rows withheld"), texts, strict=True))
+    return Taped(tape, seen.plan, seen.charged, seen.texts | shown)
 
 
-def parts_of(event: Event) -> list[Event]:
-    """An event as its parts, each of which stands for one draw, or for a filter and its charges.
+def in_order() -> AbstractContextManager[None]:
+    """Groups in the order of their names, whatever that of the engine: tapes are of one order.
 
-    A sample's stands for none: the engine tosses its coins, under the key of the release.
+    A group that only one of two tables has is the last of them.
     """
-    if isinstance(event, Composed):
-        return [part for one in event.events for part in parts_of(one)]
-    return [] if isinstance(event, SampleThreshold) else [event]
-
-
-def n_unpaid(asked: Sequence[Asked], private: Sequence[bool], event: Event) -> int:
-    """How many draws were made, and filters opened, that nothing had paid for by then.
-
-    private:  for each draw, whether its inputs are more than what was published before. Those that
-              are not need no payment, and where there is one for them it is used up all the same
-    """
-    filters = [cost(part) for part in parts_of(event) if isinstance(part, Filtered)]
-    payments = [cost(part) for part in parts_of(event) if not isinstance(part, Filtered)]
-    n_draws = unpaid = 0
-    for one in asked:
-        if isinstance(one, Charge):
-            payments.append(one.spend)
-        elif isinstance(one, Limit):
-            # A filter is the event's, or within another, which was charged for all of it.
-            of = filters or payments
-            unpaid += not (of and one.limit <= of.pop())
-        elif isinstance(one, Noise | Choice):
-            unpaid += private[n_draws] and not payments
-            del payments[:1]
-            n_draws += 1
-    return unpaid
+    shipped = Tally.parts
+    return swapped(Tally, "parts", lambda tally, **_options: shipped(tally, ordered=True))
 
 
 def as_shipped(work: Work) -> Work:
@@ -136,118 +105,105 @@ def as_shipped(work: Work) -> Work:
     return work
 
 
-def cost_of(left: Noise | Choice, right: Noise | Choice) -> float:
-    """What a draw costs that is made of one or the other numbers, and has the law of the first.
+def findings_of(
+    verb: str, plant: Plant = as_shipped, relation: Neighbours = ADD_REMOVE
+) -> list[Finding]:
+    """One verb on three tables; ``plant`` puts something into the work that it hands to the door.
 
-    Groups that are found come in any order; in that of their size no two tables are farther apart
-    than they are, so this is what it costs at the least.
+    Two of them differ by one user, and the third is quite another one.
     """
-    if isinstance(left, Choice):
-        moved = np.subtract(left.true_values, right.true_values, dtype=np.float64)
-        return float((moved.max() - moved.min()) * float(left.rate)) ** 2 / 8
-    one, other = (np.sort(np.array(draw.true_values, np.float64)) for draw in (left, right))
-    moved = one - other
-    if isinstance(left.law, DiscreteLaplace):
-        return float(laplace_cost(Fraction(float(np.abs(moved).sum())), left.law.scale))
-    return float((moved**2).sum() / (2 * float(left.law.sigma_squared)))
-
-
-def n_underpaid(asked: Sequence[Asked], other: Sequence[Noise | Choice], event: Event) -> int:
-    """How many draws cost more, on tables that differ by a user, than what was paid for them."""
-    payments = [cost(part) for part in parts_of(event) if not isinstance(part, Filtered)]
-    others, underpaid = iter(other), 0
-    for one in asked:
-        if isinstance(one, Charge):
-            payments.append(one.spend)
-        elif isinstance(one, Noise | Choice):
-            right = next(others, None)
-            paid = payments.pop(0) if payments else Zcdp(0)
-            if right is not None and len(right.true_values) == len(one.true_values):
-                underpaid += cost_of(one, right) > float(paid.rho) * (1 + 1e-6)
-    return underpaid
-
-
-def findings_of(verb: str, plant: Plant = as_shipped) -> list[Finding]:
-    """One verb on two tables; ``plant`` puts something into the work that it hands to the door."""
-    one, event = taped(ONE, verb, None, plant)
-    other, _ = taped(OTHER, verb, one, plant)
-    pairs = list(zip(one.draws, other.draws, strict=False))
-    n_more = abs(len(one.draws) - len(other.draws))
+    subject = f"{verb}, {relation}"
+    base, neighbour = PAIRS[relation]
+    one = taped(base, verb, relation, None, plant)
+    near, far = (taped(rows, verb, relation, one.tape, plant) for rows in (neighbour, OTHER))
+    tape, event = one.tape, one.plan.work.event
+    pairs = list(zip(tape.draws, far.tape.draws, strict=False))
+    n_more = abs(len(tape.draws) - len(far.tape.draws))
     private = [left.true_values != right.true_values for left, right in pairs] + [True] * n_more
-    longer = max((one, other), key=lambda tape: len(tape.draws))
+    longer = max((tape, far.tape), key=lambda tape: len(tape.draws))
     return [
-        Finding(Tier.GREY_BOX, verb, "calls that depend on the table", 0, n_more),
+        *(
+            finding
+            for other in (near, far)
+            for finding in compare(Recording((), one.left), Recording((), other.left), [], subject)
+        ),
+        Finding(Tier.GREY_BOX, subject, "calls that depend on the table", 0, n_more),
         Finding(
             Tier.GREY_BOX,
-            verb,
+            subject,
+            "names of groups that no delta paid for",
+            0,
+            finds_groups(verb) and not one.charged.delta,
+        ),
+        Finding(
+            Tier.GREY_BOX,
+            subject,
             "calls that nobody paid for",
             0,
             n_unpaid(longer.asked, private, event),
         ),
         Finding(
             Tier.GREY_BOX,
-            verb,
+            subject,
             "calls that cost more than was paid",
             0,
-            n_underpaid(one.asked, taped(ONE + VICTIM, verb, one, plant)[0].draws, event),
+            n_underpaid(tape.asked, near.tape.draws, event, one.charged),
         ),
     ]
 
 
-def _examined(plant: Plant, verbs: Sequence[str]) -> Callable[[Effort], Sequence[Finding]]:
-    def examined(effort: Effort) -> Sequence[Finding]:
-        some = verbs if effort is Effort.FULL or len(verbs) == 1 else QUICK
-        return [finding for verb in some for finding in findings_of(verb, plant)]
+def one_user_for_two() -> AbstractContextManager[None]:
+    """Noise and charge as for a user who comes or goes, also where one becomes another."""
 
-    return examined
+    def under(self: Sensitivity, neighbours: Neighbours, _n_entries: int = 0) -> Sensitivity:
+        return replace(self, neighbours=neighbours)
 
-
-def also(draw: Callable[[int, Any], object], *, last: bool = False) -> Plant:
-    """A verb that draws something more, of how many users there are, before or after all else."""
-
-    def planted(work: Work) -> Work:
-        def read_and_draw(session: Session) -> Answer:
-            true_users = int(users_of(work.table).ask()[0])
-            if not last:
-                draw(true_users, session.chance)
-            answer = work.read_and_draw(session)
-            if last:
-                draw(true_users, session.chance)
-            return answer
-
-        return replace(work, read_and_draw=read_and_draw)
-
-    return planted
+    return swapped(Sensitivity, "under", under)
 
 
-def a_count(n_users: int, chance: Any) -> object:
-    """How many users there are, with noise."""
-    mechanism = Gaussian.calibrate(Sensitivity.of_sum(1), Zcdp(1))
-    return mechanism.draw(given(mechanism.sensitivity, np.array([n_users], np.int64)), chance)
+def _exchanged(_effort: Effort) -> Sequence[Finding]:
+    with one_user_for_two():
+        return findings_of("profile", relation=REPLACE)
 
 
-def a_choice(n_users: int, chance: Any) -> object:
-    """A choice by how many users there are."""
-    cells = np.array([n_users, n_users // 2, n_users], np.int64)
-    choice = Radius(Fraction(1), Neighbours.ADD_REMOVE)
-    return choice.draw(given(choice.sensitivity, cells), chance)
+def relations_of(verb: str) -> list[Neighbours]:
+    """The relations that a verb is offered for."""
+    return [ADD_REMOVE] if verb in ADD_REMOVE_ONLY else [ADD_REMOVE, REPLACE]
+
+
+def _as_shipped(effort: Effort) -> Sequence[Finding]:
+    return [
+        finding
+        for verb in (VERBS if effort is Effort.FULL else QUICK)
+        for relation in relations_of(verb)
+        for finding in findings_of(verb, relation=relation)
+    ]
+
+
+def _planted(verb: str, plant: Plant) -> Callable[[Effort], Sequence[Finding]]:
+    return lambda _effort: findings_of(verb, plant)
 
 
 TRIAL = Trial(
     "verbs",
     (
-        Case("as shipped", _examined(as_shipped, tuple(VERBS)), is_mutant=False),
+        Case("as shipped", _as_shipped, is_mutant=False),
+        Case("a count beside the profile", _planted("profile", also(a_count))),
+        Case("a choice before a distribution", _planted("distribution, listed", also(a_choice))),
+        Case("a count before frequencies", _planted("frequencies", also(a_count))),
         Case(
-            "a count beside the profile",
-            _examined(also(a_count), ("profile",)),
+            "how many groups there are, in a note",
+            _planted("frequencies, at most 60", beside(true_groups)),
         ),
         Case(
-            "a choice before a distribution",
-            _examined(also(a_choice), ("distribution, listed",)),
+            "how many groups there are, with noise that nobody paid for",
+            _planted("profile", beside(noisy_groups)),
         ),
         Case(
-            "a count before frequencies",
-            _examined(also(a_count), ("frequencies",)),
+            "how many users there are, among the facts",
+            _planted("count_ranges", beside(true_users, stated=True)),
         ),
+        Case("noise for one user where one becomes another", _exchanged),
+        Case("a threshold without its delta", _planted("count_users, laplace", without_delta)),
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,7 @@ from headcount.audit.greybox import compare
 from headcount.audit.neighbours import VICTIM, Pair, heavy
 from headcount.audit.verdict import Finding, any_violated
 from headcount.contributions.events import users_of
+from headcount.ledger.ledger import Ledger
 from headcount.mechanisms.binomial_selection.mechanism import BinomialSelection
 from headcount.mechanisms.bound_choice import BoundChoice
 from headcount.mechanisms.chance import Chance
@@ -47,8 +49,9 @@ from headcount.trials import count_events as events_trial
 from headcount.trials import count_events_found as found_trial
 from headcount.trials import count_users as users_trial
 from headcount.trials import quantiles as quantiles_trial
-from headcount.trials import verbs
+from headcount.trials import verb_plants, verbs, ways
 from headcount.trials.given import given
+from headcount.trials.seam import swapped
 
 Integers = npt.NDArray[np.int64]
 Plant = Callable[[int, Chance], object]
@@ -56,6 +59,8 @@ ADD = Neighbours.ADD_REMOVE
 PAIR = Pair(
     "three users, and one in two groups", heavy(3, 2), ((VICTIM, "g0", 1), (VICTIM, "g1", 2))
 )
+FIRST_WAYS = tuple({verb.split(",")[0]: verb for verb in reversed(ways.VERBS)}.values())
+"""One way to call each verb."""
 HALF, ONE = Fraction(1, 2), Zcdp(1, "1e-3")
 
 
@@ -228,9 +233,51 @@ def test_a_row_that_was_not_noised_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     ("mechanism", "last"),
     [("SizeChoice", False), ("Gaussian", True), ("PrivateCountRelease", True)],
 )
-@pytest.mark.parametrize("verb", verbs.VERBS)
+@pytest.mark.parametrize("verb", ways.VERBS)
 def test_a_draw_that_nobody_paid_for_is_found(verb: str, mechanism: str, last: bool) -> None:
-    assert any_violated(verbs.findings_of(verb, verbs.also(PLANTS[mechanism], last=last)))
+    plant = verb_plants.also(PLANTS[mechanism], last=last)
+    assert any_violated(verbs.findings_of(verb, plant))
+
+
+@pytest.mark.parametrize("stated", [False, True], ids=["in a note", "among the facts"])
+@pytest.mark.parametrize(
+    ("verb", "relation"),
+    [(verb, relation) for verb in FIRST_WAYS for relation in verbs.relations_of(verb)],
+)
+def test_how_many_groups_there_are_is_found_beside_the_rows(
+    verb: str, relation: Neighbours, stated: bool
+) -> None:
+    plant = verb_plants.beside(verb_plants.true_groups, stated=stated)
+    assert any_violated(verbs.findings_of(verb, plant, relation))
+
+
+NOT_TOLD_APART = {
+    "count_users, listed": "a list bounds what a user moves, whoever is exchanged",
+    "count_events, debiased": "the same",
+    "distribution, listed": "its noise for replacement is its own",
+    "count_users, sample": "the engine draws",
+    "quantiles, sample": "the engine draws",
+}
+
+
+@pytest.mark.parametrize(
+    "verb", sorted(ways.VERBS.keys() - ways.ADD_REMOVE_ONLY - NOT_TOLD_APART.keys())
+)
+def test_noise_for_one_user_where_one_becomes_another_is_found(verb: str) -> None:
+    with verbs.one_user_for_two():
+        assert any_violated(verbs.findings_of(verb, relation=Neighbours.REPLACE))
+
+
+def test_a_charge_for_one_user_where_one_becomes_another_is_found() -> None:
+    """The ledger is the one that is asked what was paid, whatever the plan says."""
+    shipped = Ledger.account
+
+    def half(ledger: Ledger, name: str) -> Any:
+        account = shipped(ledger, name)
+        return replace(account, spent=Zcdp(account.spent.rho / 2, account.spent.delta))
+
+    with swapped(Ledger, "account", half):
+        assert any_violated(verbs.findings_of("profile", relation=Neighbours.REPLACE))
 
 
 def test_a_question_that_moves_further_than_it_says_is_found(
@@ -243,4 +290,5 @@ def test_a_question_that_moves_further_than_it_says_is_found(
 
 
 def test_every_verb_is_planted_into() -> None:
-    assert {verb.split(",")[0] for verb in verbs.VERBS} == set(STATED)
+    assert {verb.split(",")[0] for verb in ways.VERBS} == set(STATED)
+    assert {verb.split(",")[0] for verb in FIRST_WAYS} == set(STATED)

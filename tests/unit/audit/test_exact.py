@@ -12,14 +12,14 @@ from headcount.audit.composition import composed_delta
 from headcount.audit.divergence import (
     delta_at,
     epsilon_at,
-    hockey_stick,
     off_support,
     pure_epsilon,
     range_epsilon,
     rho,
+    rho_beyond,
 )
 from headcount.audit.exact import Script, read_words, walk
-from headcount.audit.law import Law, independent
+from headcount.audit.law import Law, aligned, independent
 
 HALF = Fraction(1, 2)
 
@@ -83,10 +83,10 @@ def test_reading_words_notices_a_change_inside() -> None:
         read_words(run, [5])
 
 
-def test_hockey_stick_of_coins() -> None:
+def test_delta_of_coins() -> None:
     left, right = coin(Fraction(3, 4)), coin(Fraction(1, 4))
-    assert hockey_stick(left, right, 0).low == pytest.approx(0.5)
-    assert hockey_stick(left, right, math.log(3)).low == pytest.approx(0, abs=1e-15)
+    assert delta_at(left, right, 0).low == pytest.approx(0.5)
+    assert delta_at(left, right, math.log(3)).low == pytest.approx(0, abs=1e-15)
     assert delta_at(left, right, math.log(2)).low == pytest.approx(0.25)
     assert pure_epsilon(left, right, 0).low == pytest.approx(math.log(3))
     assert range_epsilon(left, right, 0).low == pytest.approx(2 * math.log(3))
@@ -97,8 +97,8 @@ def test_hockey_stick_of_coins() -> None:
 def test_residual_widens_brackets_both_ways() -> None:
     left = coin(Fraction(3, 4), Fraction(1, 100))
     right = coin(Fraction(1, 4), Fraction(1, 100))
-    exact = hockey_stick(coin(Fraction(3, 4)), coin(Fraction(1, 4)), 0.5).low
-    bracket = hockey_stick(left, right, 0.5)
+    exact = delta_at(coin(Fraction(3, 4)), coin(Fraction(1, 4)), 0.5).low
+    bracket = delta_at(left, right, 0.5)
     assert bracket.low < exact < bracket.high
     pure = pure_epsilon(left, right, 0)
     assert pure.low < math.log(3) < pure.high
@@ -116,6 +116,28 @@ def test_rho_is_infinite_off_support() -> None:
     assert math.isinf(rho(Law({0: HALF, 1: HALF}), Law({0: Fraction(1)})))
 
 
+def test_rho_beyond_a_chance_leaves_out_what_is_likeliest_to_tell() -> None:
+    left, right = coin(Fraction(3, 4)), coin(Fraction(1, 4))
+    assert rho_beyond(left, right, 0.0) == pytest.approx(rho(left, right))
+    assert rho_beyond(left, right, 0.1) < rho(left, right)
+    # A mark in one of a hundred outputs: all of it may be left out, and less may not.
+    marked = Law({0: Fraction(99, 100), "mark": Fraction(1, 100)})
+    assert rho_beyond(marked, Law({0: Fraction(1)}), 0.01) <= 1e-9
+    assert math.isinf(rho_beyond(marked, Law({0: Fraction(1)}), 0.009))
+
+
+def test_rho_beyond_a_chance_is_no_more_than_that_of_what_is_left() -> None:
+    """Two laws that are rho apart but for a tenth of each, which is quite different."""
+    left, right = coin(Fraction(6, 10)), coin(HALF)
+    tenth = Fraction(1, 10)
+    mixed = [
+        Law({**{y: m * (1 - tenth) for y, m in law.masses.items()}, mark: tenth})
+        for law, mark in ((left, "one"), (right, "other"))
+    ]
+    found = rho_beyond(mixed[0], mixed[1], 0.1)
+    assert 0.1 * rho(left, right) < found <= rho(left, right)
+
+
 def test_off_support() -> None:
     assert off_support(Law({0: HALF, 1: HALF}), Law({0: Fraction(1)})).low == 0.5
     assert off_support(coin(HALF), coin(Fraction(1, 4))).low == 0
@@ -125,7 +147,6 @@ def test_independent_laws_multiply() -> None:
     law = independent([coin(HALF), coin(Fraction(1, 4))])
     assert law.masses[1, 1] == Fraction(1, 8)
     assert law.mapped(sum).masses[1] == HALF * Fraction(3, 4) + HALF * Fraction(1, 4)
-    assert law.mass_of(lambda both: both[0] == 1) == (HALF, HALF)
 
 
 def test_a_law_that_does_not_add_up_is_refused() -> None:
@@ -138,7 +159,8 @@ def test_a_law_that_does_not_add_up_is_refused() -> None:
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_composed_delta_is_just_below_the_product_law(n: int) -> None:
     left, right = coin(Fraction(6, 10)), coin(HALF)
-    exact = hockey_stick(independent([left] * n), independent([right] * n), 0.1).low
+    p, q = aligned(independent([left] * n), independent([right] * n))
+    exact = float(np.maximum(0, p - math.exp(0.1) * q).sum())
     found = composed_delta(left, right, n, 0.1, size=1 << 16)
     assert found == pytest.approx(exact, rel=1e-2)
     assert found <= exact

@@ -9,7 +9,7 @@ import pytest
 
 from headcount.audit.blackbox import audit_epsilon, audit_support, epsilon_bound
 from headcount.audit.greybox import Call, Declared, Recording, compare
-from headcount.audit.neighbours import MILLION, VICTIM, expanded, pairs, true_counts
+from headcount.audit.neighbours import MILLION, VICTIM, pairs, true_counts
 from headcount.audit.verdict import Finding, Tier, any_violated, worst
 
 rng = np.random.default_rng()
@@ -110,11 +110,11 @@ def test_black_box_finds_the_feature_and_the_direction_that_tell() -> None:
 
 def test_black_box_delta_is_taken_off() -> None:
     rare = np.zeros((20_000, 1), dtype=np.int64)
-    rare[::100] = 1
+    rare[::50] = 1
     rng.shuffle(rare)
     never = np.zeros((20_000, 1), dtype=np.int64)
     assert audit_epsilon(rare, never, epsilon=1, delta=0, subject="s").violated
-    assert not audit_epsilon(rare, never, epsilon=1, delta=0.02, subject="s").violated
+    assert not audit_epsilon(rare, never, epsilon=1, delta=0.05, subject="s").violated
 
 
 def test_black_box_rarely_flags_the_same_law() -> None:
@@ -150,8 +150,7 @@ def test_pairs_hold_what_they_must() -> None:
         assert VICTIM not in {user for user, _, _ in pair.base}
 
 
-def test_rows_expand_and_count() -> None:
+def test_users_are_counted_once_a_group() -> None:
     rows = (("u", "a", 3), ("u", "b", 1), ("v", "a", 1))
-    assert list(expanded(rows)) == [("u", "a")] * 3 + [("u", "b"), ("v", "a")]
     assert true_counts(rows) == {"a": 2, "b": 1}
     assert true_counts(rows, bound=1) == {"a": 2}

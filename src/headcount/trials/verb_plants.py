@@ -1,0 +1,101 @@
+"""What is planted into a verb: draws that nobody paid for, and private numbers beside the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from headcount.contributions.bound import bound
+from headcount.contributions.events import users_of
+from headcount.contributions.frequencies import true_frequencies
+from headcount.mechanisms.chance import Chance
+from headcount.mechanisms.gaussian import Gaussian
+from headcount.mechanisms.radius import Radius
+from headcount.privacy.bounds import Bounds
+from headcount.privacy.event import LaplaceNoise, LaplaceThreshold
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
+from headcount.releases.run import Work
+from headcount.releases.session import Answer, Session
+from headcount.trials.given import given
+from headcount.trials.tables import GROUP
+
+Plant = Callable[[Work], Work]
+MANY = 1 << 10
+
+
+def also(draw: Callable[[int, Any], object], *, last: bool = False) -> Plant:
+    """A verb that draws something more, of how many users there are, before or after all else."""
+
+    def planted(work: Work) -> Work:
+        def read_and_draw(session: Session) -> Answer:
+            true_users = int(users_of(work.table).ask()[0])
+            if not last:
+                draw(true_users, session.chance)
+            answer = work.read_and_draw(session)
+            if last:
+                draw(true_users, session.chance)
+            return answer
+
+        return replace(work, read_and_draw=read_and_draw)
+
+    return planted
+
+
+def without_delta(work: Work) -> Work:
+    """A threshold on groups that are found, of which the noise alone is charged."""
+    event = work.event
+    if not isinstance(event, LaplaceThreshold):
+        raise TypeError("there is no threshold to charge")
+    return replace(work, event=LaplaceNoise(event.l1, event.scale))
+
+
+def a_count(n_users: int, chance: Any) -> object:
+    """How many users there are, with noise."""
+    mechanism = Gaussian.calibrate(Sensitivity.of_sum(1), Zcdp(1))
+    return mechanism.draw(given(mechanism.sensitivity, np.array([n_users], np.int64)), chance)
+
+
+def a_choice(n_users: int, chance: Any) -> object:
+    """A choice by how many users there are."""
+    cells = np.array([n_users, n_users // 2, n_users], np.int64)
+    choice = Radius(Fraction(1), Neighbours.ADD_REMOVE)
+    return choice.draw(given(choice.sensitivity, cells), chance)
+
+
+def beside(number: Callable[[Work, Chance], int], *, stated: bool = False) -> Plant:
+    """A verb that says a number beside its rows: in a note, or among the facts."""
+
+    def planted(work: Work) -> Work:
+        def read_and_draw(session: Session) -> Answer:
+            answer = work.read_and_draw(session)
+            said = number(work, session.chance)
+            if stated:
+                return replace(answer, stated={**answer.stated, "looked at": float(said)})
+            return replace(answer, notes=(*answer.notes, f"{said:,} were looked at."))
+
+        return replace(work, read_and_draw=read_and_draw)
+
+    return planted
+
+
+def true_users(work: Work, _chance: Chance) -> int:
+    """How many users there are."""
+    return int(users_of(work.table).ask()[0])
+
+
+def true_groups(work: Work, _chance: Chance) -> int:
+    """How many groups there are."""
+    contributions = bound(work.table, GROUP, Bounds(MANY, MANY), key=bytes(32))
+    return int(true_frequencies(contributions).n_groups.ask()[0])
+
+
+def noisy_groups(work: Work, chance: Chance) -> int:
+    """The same with noise."""
+    noisy: Any = a_count(true_groups(work, chance), chance)
+    return int(noisy[0])
