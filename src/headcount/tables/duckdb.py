@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,38 +36,6 @@ if TYPE_CHECKING:
 
 ROWS_PER_BATCH = 65_536
 FIRST_MOMENT, LAST_MOMENT = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
-
-
-def own_duckdb(path: str | None, scratch: Scratch, memory: str | None) -> Any:
-    """A connection of our own; what does not fit in memory goes to the private folder."""
-    import ibis
-
-    connection = ibis.duckdb.connect(path, read_only=True) if path else ibis.duckdb.connect()
-    settings = {
-        "temp_directory": str(scratch.path),
-        "autoinstall_known_extensions": "false",
-        # It takes a file that was written twice within a second for the first of the two.
-        "enable_external_file_cache": "false",
-    }
-    connection.con.execute("set enable_progress_bar = false")
-    for name, value in settings.items():
-        spelled = value.replace("'", "''")
-        connection.con.execute(f"set {name} = '{spelled}'")
-    if memory is not None:
-        _limit(connection, memory)
-    return connection
-
-
-def _limit(connection: Any, memory: object) -> None:
-    try:
-        if not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
-            raise ValueError
-        connection.con.execute(f"set memory_limit = '{memory}'")
-    except Exception:
-        raise UsageError(
-            f"memory must be a size such as '2GB' or '500MB', not {memory!r}. "
-            "Nothing was read and nothing was charged."
-        ) from None
 
 
 def _unreadable() -> UsageError:

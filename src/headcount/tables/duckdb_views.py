@@ -156,7 +156,7 @@ class DuckDBRelations:
         while waiting:
             calling = waiting.pop()
             for name, definition, _ in self.macros:
-                if not _calls(calling, name):
+                if not calls(calling, name):
                     continue
                 if not self.trusted:
                     raise mixes_users(f"the macro {name!r}")
@@ -171,6 +171,7 @@ class DuckDBRelations:
         return text
 
 
-def _calls(text: str, name: str) -> bool:
+def calls(text: str, name: str) -> bool:
+    """Whether a text may call a function of this name."""
     spelled = re.escape(name.replace('"', '""'))
     return re.search(rf'(?<!\w){spelled}"?\s*\(', text, re.IGNORECASE) is not None

@@ -14,7 +14,8 @@ from headcount.tables.address import is_address, parse_address, refuse_other_add
 from headcount.tables.csv import Csv
 from headcount.tables.csv_files import csv_columns, csv_dataset
 from headcount.tables.declared_types import check_types, type_rules, typed
-from headcount.tables.duckdb import DuckDBEngine, own_duckdb
+from headcount.tables.duckdb import DuckDBEngine
+from headcount.tables.duckdb_own import own_duckdb
 from headcount.tables.duckdb_schema import table_on
 from headcount.tables.folders import folder_columns
 from headcount.tables.identity import of_files
@@ -72,7 +73,8 @@ def paths_of(pattern: str) -> list[str]:
             f"{quoted(pattern)} is a folder. Say which of its files, such as /*.parquet at its "
             f"end, or /**/*.parquet with those of folders below. {NOTHING}"
         )
-    if not paths or not all(os.path.isfile(path) for path in paths):
+    # A file that is open and deleted can be read through its handle, and is nowhere.
+    if not paths or not all(os.path.isfile(os.path.realpath(path)) for path in paths):
         refuse_other_address(pattern)
         raise UsageError(
             f"There is no file at {quoted(pattern)}. Give the path of Parquet or CSV files. "

@@ -69,7 +69,8 @@ def _from_address(address: Address, options: Options) -> Source:
     if address.engine == "postgres":
         options.refuse_for("PostgreSQL, which has limits of its own", "memory")
         return _from_postgres(address)
-    from headcount.tables.duckdb import DuckDBEngine, own_duckdb
+    from headcount.tables.duckdb import DuckDBEngine
+    from headcount.tables.duckdb_own import own_duckdb
     from headcount.tables.duckdb_schema import described, named, table_on
     from headcount.tables.scratch import Scratch
 
@@ -139,7 +140,8 @@ def _connect_postgres(address: Address) -> Any:
 
 def _from_frame(frame: Any, package: str, options: Options) -> Source:
     """A frame in memory, read in place: pandas and Polars share their buffers with Arrow."""
-    from headcount.tables.duckdb import DuckDBEngine, own_duckdb
+    from headcount.tables.duckdb import DuckDBEngine
+    from headcount.tables.duckdb_own import own_duckdb
     from headcount.tables.duckdb_schema import described, table_on
     from headcount.tables.files import ROWS, check_names, registers
     from headcount.tables.frames import frame_table

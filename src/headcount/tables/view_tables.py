@@ -19,12 +19,14 @@ class Reads:
     """What is read: tables by the parts of their names, and files by what functions are given.
 
     own:       the names that queries give to parts of themselves
+    texts:     the texts that were read to find this out
     untraced:  the first thing that could read anything
     """
 
     tables: list[tuple[str, ...]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
     untraced: str = ""
 
 
@@ -38,7 +40,7 @@ def base_tables(text: str, dialect: str, texts_of: Callable[[Any], list[str]]) -
 
     reads = Reads()
     waiting: list[str] = [text]
-    seen: set[str] = set()
+    seen = reads.texts
     while waiting:
         text = waiting.pop()
         if text in seen:

@@ -50,6 +50,14 @@ def parse_where(
         raise UsageError(f"The where clause is nested too deeply. {ALLOWED}") from None
 
 
+def columns_in(text: str) -> set[str]:
+    """The columns that a clause names which was parsed before."""
+    import sqlglot
+    from sqlglot import exp
+
+    return {column.name for column in sqlglot.parse_one(text).find_all(exp.Column)}
+
+
 class _Reader:
     def __init__(
         self, expr: Any, kinds: Mapping[str, Kind], engine: Engine, lists_columns: bool
