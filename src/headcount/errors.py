@@ -11,6 +11,7 @@
     │   ├── NoAccountError        there is no account of this name
     │   └── KeyReusedError        one idempotency key, two different requests
     ├── EngineError       exit 5  the engine failed after the charge: one fixed text, no refund
+    ├── FleetError        exit 8  the database of a fleet cannot be used, or a round as asked
     └── OutputError       exit 7  the result is there and paid for, but a file was not written
 
 No message holds a true count, a user id, or a group that was found only in data.
@@ -100,3 +101,10 @@ class OutputError(HeadcountError):
 
     exit_code = 7
     http_status = 507
+
+
+class FleetError(HeadcountError):
+    """The database of a fleet cannot be reached or trusted, or a round is not as it must be."""
+
+    exit_code = 8
+    http_status = 503

@@ -45,7 +45,7 @@ def opened(tmp_path: Path, **more: Any) -> Any:
 def test_bars_cover_the_true_counts(tmp_path: Path, neighbours: str, method: str) -> None:
     data = opened(tmp_path, neighbours=neighbours)
     plan = data.count_events("page", groups=GROUPS, method=method, spend=hc.Budget(epsilon=2))
-    assert "chosen privately" in str(plan)
+    assert "chosen privately" in plan.explain()
     # About one in a hundred chooses a bound of no use, says so, and shows nothing.
     release = sorted((plan.release(fresh=True) for _ in range(3)), key=len)[1]
     assert neighbours.replace("-", " ")[:3] in release.guarantee
@@ -76,7 +76,7 @@ def test_a_public_bound_is_not_chosen_again(tmp_path: Path) -> None:
         "page", groups=GROUPS, bound=40, spend=hc.Budget(epsilon=1)
     )
     assert len(plan.work.event.events) == 2
-    assert "up to 40 events" in str(plan)
+    assert "up to 40 events" in plan.explain()
     assert "up to 40 events" in plan.release().facts.bounds
 
 
@@ -109,7 +109,7 @@ def test_a_bound_that_is_undone(tmp_path: Path) -> None:
     )  # fmt: skip
     call: Any = {"by": "page", "groups": ["a", "b", "c"], "bound": 3, "spend": hc.Budget(epsilon=1)}
     plan = data.count_events(debias=True, **call)
-    assert "as if every user's rows" in str(plan)
+    assert "as if every user's rows" in plan.explain()
     release = plan.release()
     got = release.to_arrow().column("count").to_pylist()
     assert got == pytest.approx(rows.sum(axis=0), rel=0.05)
@@ -126,7 +126,7 @@ def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
         budget=hc.Budget(rho=2, delta=1e-6), ledger=tmp_path / "l.db",
     )  # fmt: skip
     plan = data.count_events("page", groups=["a", "c", "nobody"], within=0.10, spend="1")
-    assert "3 listed" in str(plan)
+    assert "3 listed" in plan.explain()
     rows = plan.release().to_arrow().to_pylist()
     truth = {name: int((page == name).sum()) for name in "ac"}
     assert {row["page"] for row in rows} == {"a", "c"}

@@ -71,7 +71,7 @@ def shown_and_charged(folder: Path) -> tuple[set[str], list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(max(1800, 9 * N_KILLS))
 def test_a_kill_at_every_point_never_shows_what_was_not_charged_and_one_answer_only(
     folder: Path, programs: Programs, record_property: Callable[[str, object], None]
 ) -> None:

@@ -46,9 +46,9 @@ def test_shares_of_known_groups(tmp_path: Path) -> None:
     data = opened(tmp_path, plays())
     plan = data.distribution("genre", groups=GENRES, samples=60, spend=hc.Budget(epsilon=1))
     assert plan.spend.delta == 0
-    assert "averaged over users" in str(plan)
-    assert "dense, 5 groups" in str(plan)
-    assert "few users" in str(plan)
+    assert "averaged over users" in plan.explain()
+    assert "dense, 5 groups" in plan.explain()
+    assert "few users" in plan.explain()
     release = plan.release()
     rows = release.to_arrow()
     assert rows.column_names == ["genre", "share", "low", "high", "sd"]

@@ -81,7 +81,7 @@ def test_a_stored_release_still_answers(tmp_path: Path) -> None:
 
 def test_the_bound_is_chosen_privately_and_stated(tmp_path: Path) -> None:
     plan = opened(tmp_path, groups_per_user=4).frequencies("group", spend=hc.Budget(epsilon=10))
-    assert "chosen from a private profile" in str(plan)
+    assert "chosen from a private profile" in plan.explain()
     release = plan.release()
     (note,) = [note for note in release.facts.notes if "chosen from a private profile" in note]
     assert "up to 4 groups" in note
@@ -141,7 +141,7 @@ def test_the_picture(tmp_path: Path) -> None:
     release = opened(tmp_path).frequencies("group", bound=1, spend=hc.Budget(epsilon=10)).release()
     drawn = release.plot(tmp_path / "f.svg").read_text()
     assert "frequency of frequencies" in drawn
-    assert "post-processed" in drawn
+    assert "groups with exactly that count" in drawn
 
 
 def test_from_a_shell(tmp_path: Path, demo_file: Path, headcount_command: str) -> None:

@@ -57,7 +57,7 @@ def test_quantiles_are_near_the_truth(data: Any, method: str) -> None:
         assert row["low"] <= row["value"] <= row["high"]
         assert row["high"] - row["low"] < 10
     assert release.facts.value == "value"
-    assert "users" in str(plan)
+    assert "users" in plan.explain()
 
 
 @pytest.mark.parametrize("method", ["sample", "sample-levels", "sample-search"])
@@ -66,7 +66,7 @@ def test_quantiles_of_samples_hold_the_truth(data: Any, method: str) -> None:
         "age", at=[0.5], bounds=(0, 128), step=8, method=method, spend=hc.Budget(epsilon=3)
     )
     assert isinstance(plan.work.event, SampleThreshold)
-    assert "noise on all users is closer" in str(plan)
+    assert "noise on all users is closer" in plan.explain()
     (row,) = plan.release().to_arrow().to_pylist()
     assert holds(row, 53.5)
     assert row["high"] - row["low"] < 60
@@ -85,7 +85,7 @@ def test_ranges_of_samples_hold_the_truth(data: Any, method: str) -> None:
 
 def test_the_plan_says_what_is_described_and_why(data: Any) -> None:
     plan = data.quantiles("spent", bounds=(0, 500), per_user="mean", spend="1")
-    text = str(plan)
+    text = plan.explain()
     for words in ("the mean of the user's values", "distribution over users", "4,096 from 0 to 500",
                   "closest", "nothing was read"):  # fmt: skip
         assert words in text

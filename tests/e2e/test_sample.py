@@ -31,7 +31,7 @@ def events() -> pa.Table:
 def test_shown_groups_and_their_intervals(events: pa.Table, tmp_path: Path) -> None:
     data = opened(events, tmp_path)
     plan = data.count_users(by="page", method="sample", bound=1, spend="1")
-    text = str(plan)
+    text = plan.explain()
     for words in ("is missed half the time", "one time in 1,000", "at most 1 group,"):
         assert words in text
     release = plan.release()

@@ -21,6 +21,7 @@ import pytest
 import headcount as hc
 from headcount.cli.main import main
 from headcount.results.cells import label, told_apart, without_formulas
+from headcount.results.release import Release
 from headcount.screens import visible, visible_lines
 
 ODD = [
@@ -82,9 +83,9 @@ def release(events_file: Path, tmp_path_factory: pytest.TempPathFactory) -> hc.R
     )
     assert not acting(repr(data))
     plan = data.count_users(COLUMN, bound=len(ODD), spend=hc.Budget(epsilon=1000))
-    assert not acting(str(plan) + repr(plan))
+    assert not acting(str(plan) + plan.explain() + repr(plan))
     found = plan.release()
-    assert not acting(repr(found))
+    assert not acting(repr(found) + str(found))
     return found
 
 
@@ -130,20 +131,51 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.scripts: list[str] = []
+        self.attributes: list[str] = []
+        self.cells: list[str] = []
         self.inside = False
+        self.in_cell = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        self.in_cell = tag == "td"
+        if self.in_cell:
+            self.cells.append("")
         if tag == "script":
             self.inside = True
             self.scripts.append("")
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag != "script"
+        self.in_cell = False
 
     def handle_data(self, data: str) -> None:
         if self.inside:
             self.scripts[-1] += data
+        if self.in_cell:
+            self.cells[-1] += data
+
+
+def test_d9_notebooks_show_every_value_as_text(release: hc.Release) -> None:
+    """Ten at a time, so that each has been shown."""
+    table = release.to_arrow()
+    shown = []
+    for begin in range(0, len(ODD), 10):
+        some = Release(table.slice(begin, 10), release.facts)
+        html = some._repr_html_()
+        page = Page()
+        page.feed(html)
+        assert set(page.tags) <= {
+            "div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "svg", "rect", "path"
+        }  # fmt: skip
+        assert not [name for name in page.attributes if name.startswith(("on", "href", "src"))]
+        assert not acting(html)
+        shown += page.cells[: len(some) * 4 : 4]
+        lines = str(some).splitlines()
+        assert len(lines) == 1 + 1 + len(some) + 3
+        assert not acting(str(some))
+    assert sorted(shown) == sorted(map(label, groups(release)))
 
 
 def test_d9_pages_and_pictures_show_text(release: hc.Release, tmp_path: Path) -> None:

@@ -59,6 +59,10 @@ def test_slips_cost_nothing_and_the_readme_s_commands_work_after_them(
     assert "everyone whom the column 'user_id' tells apart" in first.stdout
     shown = run("ledger", "show")
     assert "of 3 spent" in shown.stdout
+    assert "inode:" not in shown.stdout, "numbers of files are for the ledger"
     (account,) = Ledger(tmp_path / "ledger.db").accounts()
     (entry,) = Ledger(tmp_path / "ledger.db").entries(account.name)
     assert entry.key in shown.stdout, "keys are printed whole"
+    by_number, by_key = (run("ledger", "result", each) for each in (str(entry.sequence), entry.key))
+    assert by_number.returncode == 0, by_number.stderr
+    assert by_number.stdout == by_key.stdout

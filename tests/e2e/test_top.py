@@ -28,7 +28,7 @@ def test_the_ten_largest_films(tmp_path: Path) -> None:
     found, errors, covered = [], [], []
     for _ in range(6):
         plan = data.count_users("item", top=10, spend=hc.Budget(rho="0.1", delta=1e-8))
-        assert "the 10 largest are released" in str(plan)
+        assert "the 10 largest are released" in plan.explain()
         rows = plan.release(fresh=True).to_arrow().to_pylist()
         found += [row["item"] in largest for row in rows]
         errors += [abs(row["count"] / truth[row["item"]] - 1) for row in rows]
@@ -41,10 +41,10 @@ def test_the_ten_largest_films(tmp_path: Path) -> None:
 
 def test_more_than_a_hundred_are_counted_together(demo_file: Path, tmp_path: Path) -> None:
     data = hc.open(demo_file, user="user_id", budget=hc.Budget(rho=1), ledger=tmp_path / "l.db")
-    many = str(data.count_users("page", top=101, spend="1/10"))
+    many = data.count_users("page", top=101, spend="1/10").explain()
     assert "the 101 largest that the budget can measure" in many
-    assert "within 0.1" in str(data.count_users("page", top=10, within=0.1, spend="1/10"))
-    assert "one by one" not in str(data.count_users("page", top=10, bound=2, spend="1/10"))
+    assert "within 0.1" in data.count_users("page", top=10, within=0.1, spend="1/10").explain()
+    assert "one by one" not in data.count_users("page", top=10, bound=2, spend="1/10").explain()
 
 
 def test_fewer_than_were_asked_for_are_not_passed_over_in_silence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from headcount.contributions.listed_pairs import ListedPairs
 from headcount.contributions.pairs import Pairs
 from headcount.contributions.store import Store
 from headcount.privacy.bounds import Bounds
@@ -72,8 +74,38 @@ def answers(table: Any, key: bytes, max_value: int = 1) -> list[list[int]]:
         rounds = [known.clipped(index, weights[index], clip // part) for part in (3, 7)]
         found += [one.totals(7).ask() for one in rounds]
         shares = (weights[index] * 100, weights[index] * 333)
-        found.append(rounds[0].taken_away(rounds[1], shares, index * 8 // 50, 1 << 24).ask())
+        edges = tuple(2.0 ** (power / 2) for power in range(-8, 8))
+        norm = 100 * math.isqrt(clip)
+        off = rounds[0].taken_away(rounds[1], shares, index * 8 // 50, norm, edges)
+        losing = known.users_by_loss(
+            index,
+            weights=weights,
+            values=weights,
+            clip=clip // 9,
+            cap=math.isqrt(clip),
+            edges=edges,
+        )
+        found += [query.ask() for query in (*off, losing)]
     return [np.ravel(part).tolist() for part in found]
+
+
+def weighed(table: Any) -> list[list[int]]:
+    """What is asked of a list, some groups of which nobody is in."""
+    listed = [*(f"straße {group:02d}" for group in range(0, N_GROUPS, 2)), None, "nobody is here"]
+    with Store(table.engine) as store:
+        pairs = ListedPairs(table, "item", listed, store)
+        asked = (pairs.users_per_cell(), pairs.weighed(BOUNDS), pairs.users)
+        return [query.ask().tolist() for query in asked]
+
+
+def test_weights_of_a_list_agree(loader: Any, duckdb_loader: Any) -> None:
+    got, want = (
+        weighed(where.open(events(), "equal_error_listed", user="user"))
+        for where in (loader, duckdb_loader)
+    )
+    assert got == want
+    assert len(got[1]) == 32
+    assert max(got[1]) > 0 == min(got[1])
 
 
 @pytest.mark.parametrize("max_value", [1, 7])

@@ -69,6 +69,7 @@ def some_opening(chooser: random.Random, table: Any, ledger: Any) -> Callable[[]
         "user": "user", "budget": hc.Budget(rho=10), "ledger": ledger, "account": "web",
         "where": None, "neighbours": "add-remove", "csv": None, "types": None, "memory": None,
         "trusted_view": None,
+        "mistaken_users": (),
     }  # fmt: skip
     source = odd(chooser) if chooser.random() < 0.2 else table
     for name in chooser.sample([name for name in said if name != "ledger"], chooser.choice([1, 2])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,6 +162,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     from rich.text import Text
 
     from headcount.accounting.convert import shown
+    from headcount.ledger.opening import is_number
     from headcount.ledger.statement.bar import percent, text_bar
     from headcount.ledger.statement.statement import epsilon_alone
 
@@ -173,7 +175,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     say(f"  epsilon {account.shown_left} left for one release")
     for quota in book.quotas(account.name):
         say(f"  {_quota_said(account, quota)}")
-    for source in book.covered_by(account.name):
+    for source in filterfalse(is_number, book.covered_by(account.name)):
         say(f"  covers {source}")
     entries = book.entries(account.name)
     if not entries:
@@ -190,7 +192,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
             Text(visible(entry.title)),
             shown(epsilon_alone(account, entry.spend)),
             f"{float(entry.spend.delta):.3g}",
-            "stored" if entry.has_result else "none",
+            entry.rounds_shown or ("stored" if entry.has_result else "none"),
         )
     console.print(table)
     # Not in the table, which would cut them: keys are for copying.
@@ -200,8 +202,13 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
 
 @app.command()
 def result(
-    key: str = typer.Argument(help="The key of a release, or its first letters."),
+    key: str = typer.Argument(
+        help="The key of a release, its first letters, or the number of its entry."
+    ),
     account: str | None = typer.Option(None, help="Only of this account."),
+    part: int | None = typer.Option(
+        None, help="The round, where the charge pays for several: 0 for the first."
+    ),
     out: option.Out = None,
     plot: option.Plot = None,
     ledger: str | None = WHERE,
@@ -214,7 +221,7 @@ def result(
     output = Output(out, plot)
     book = _there(ledger)
     output.check(files_of_ledger(ledger))
-    release = stored_release(book, key, account)
+    release = stored_release(book, key, account, part)
     write_and_show(release, output, release.facts.notes, "The same command shows them again.")
 
 
@@ -274,6 +281,8 @@ def verify(
     print(f"  {n_charges} in {counted(len(history.accounts), 'account')}: sums agree, and no")
     print("  charge was below the cost of its event")
     print(f"  {counted(len(history.results), 'stored result')}: {read}")
+    if history.parts:
+        print(f"  {counted(len(history.parts), 'stored part')} of charges for rounds: {read}")
     print(f"  head {history.head.hash}")
     if copy is not None:
         print(f"  {_how_new(history.head)}")

@@ -47,6 +47,10 @@ TrustedView = Annotated[
     str | None,
     typer.Option(help="Who vouches, and why, that no row of a view depends on two users."),
 ]
+MistakenUser = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that was given as --user by mistake before; may be repeated."),
+]
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Draw and charge anew what was answered before."),

@@ -14,6 +14,8 @@ from headcount.cli.spelling import in_shell
 from headcount.cli.stopped import saying_what_was_charged
 from headcount.releases.arguments import checked_release
 from headcount.results.cells import label
+from headcount.results.shown import chosen, group_columns, name, number
+from headcount.results.words import NO_ROWS, why_none
 from headcount.screens import visible
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from headcount.results.release import Release
 
 N_ROWS = 20
-NO_ROWS = "The release has no rows."
-FINDS_GROUPS = ("count_users", "count_events", "distribution")
 AGAIN = "The same command shows them again, free."
 
 
@@ -67,24 +67,22 @@ def staged(plan: Plan, **asked: Any) -> Release:
 def rows(release: Release) -> None:
     """The largest rows, or the first ones; all of them are in the release."""
     table = release.to_arrow()
-    largest, which = table, "first"
-    if table.num_rows > N_ROWS + 5:
-        if release.facts.verb != "frequencies":  # those are read from the smallest count on
-            largest, which = table.sort_by([(release.facts.value, "descending")]), "largest"
-        largest = largest.slice(0, N_ROWS)
+    some, which = chosen(table, release.facts, _n_shown(table.num_rows))
     screen = Table(box=None, pad_edge=False)
-    for name in largest.column_names:
-        is_number = name in release.facts.numbers
-        screen.add_column(Text(label(name)), justify="right" if is_number else "left")
-    for row in largest.to_pylist():
+    groups = group_columns(table, release.facts)
+    for one in some.column_names:
+        is_number = one in release.facts.numbers
+        screen.add_column(Text(label(one)), justify="right" if is_number else "left")
+    for row in some.to_pylist():
         # Not as a string: square brackets and names of emoji would mean something.
-        screen.add_row(*(Text(_cell(value)) for value in row.values()))
+        cells = [(name if one in groups else number)(value) for one, value in row.items()]
+        screen.add_row(*map(Text, cells))
     console = Console()
     console.print()
     console.print(screen)
     if not table.num_rows:
-        console.print(_nothing(release.facts.verb))
-    if largest.num_rows < table.num_rows:
+        console.print(_nothing(release))
+    if which:
         console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
     if release.facts.bars and table.num_rows:
         console.print(visible(release.facts.of_bars))
@@ -97,19 +95,17 @@ def rows(release: Release) -> None:
         print(f"key {visible(release.key)}")
 
 
-def _nothing(verb: str) -> str:
+def _n_shown(n_rows: int) -> int:
+    """A few more than usual, where nothing is left out then."""
+    return n_rows if n_rows <= N_ROWS + 5 else N_ROWS
+
+
+def _nothing(release: Release) -> str:
     """What to do about a release without rows."""
-    if verb not in FINDS_GROUPS:
-        return NO_ROWS
+    why = why_none(release.facts)
+    if why == NO_ROWS:
+        return why
     return (
-        f"{NO_ROWS} No group stood out from the noise. A larger --epsilon shows smaller groups; "
-        "--groups, a public list, shows all that it names. Each is a new question, and is charged."
+        f"{why} A larger --epsilon shows smaller groups; --groups, a public list, shows all that "
+        "it names. Each is a new question, and is charged."
     )
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return label(value)

@@ -26,6 +26,7 @@ LAST: dict[str, tuple[Any, Any]] = {
     "types": (option.Types, None),
     "memory": (option.Memory, None),
     "trusted_view": (option.TrustedView, None),
+    "mistaken_user": (option.MistakenUser, None),
     "fresh": (option.Fresh, False),
     "key": (option.Key, None),
     "again": (option.Again, None),
@@ -62,6 +63,7 @@ def verb(name: str) -> Callable[..., None]:
             csv=option.csv_of(*(said[name] for name in CSV)),
             types=option.types_of(said["types"]),
             trusted_view=said["trusted_view"],
+            mistaken_users=said["mistaken_user"] or (),
         )
         own = {one: written.read(one, stated.own[one], given, data) for one in stated.own}
         planned = getattr(data, name)(**own, spend=spend)

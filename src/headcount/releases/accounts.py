@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tempfile
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.privacy.neighbours import Neighbours
 
+POPULATION = re.compile(r"fleet:[a-z][a-z0-9_-]{0,62}")
+"""Devices that are asked, as an account covers them; they are no table."""
 FILES = (".parquet", ".csv", ".csv.gz", ".duckdb")
 FLEETING = {
     "overlay": "a layer of a container",
@@ -66,7 +69,11 @@ def named_source(
     from headcount.tables.sources import identify
 
     is_place = looks_like_place(source)
-    parts = [identify(place) for place in ([source] if is_place else []) + list(also)]
+    places = ([source] if is_place else []) + list(also)
+    parts = [
+        Identity(names=(place,)) if POPULATION.fullmatch(place) else identify(place)
+        for place in places
+    ]
     identity = Identity(
         names=tuple(name for part in parts for name in part.names),
         files=tuple(file for part in parts for file in part.files),

@@ -49,8 +49,8 @@ class Dataset(Opened):
                  relative error; ``"peel"`` measures the largest groups one by one; ``"sample"``
                  shows exact counts of a secret sample; ``"auto"`` is what a private profile of
                  the users suggests, with bars for noise and what is left out; with ``top`` up to
-                 100 it peels, with up to 63 listed groups it counts users in all of them, and
-                 with a ``bound`` or more listed groups it bounds users
+                 100 it peels, with up to 63 listed groups it counts users in all of them, of
+                 more it measures each, and with a ``bound`` it bounds users
         spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
         """
         return planned(

@@ -127,8 +127,8 @@ class _Shares:
         if self.groups is None:
             least = mechanism.threshold.threshold / mechanism.threshold.bounds.scale
             groups = (
-                f"found in the data, if users weigh about {least:,.0f} or more there, each 1 over "
-                "the root of their groups; all others are one share"
+                f"found in the data, from about {least:,.0f} users on, where a user in four groups "
+                "counts as half a user; all others are one share"
             )
         else:
             groups = f"{len(self.grouped.listed or ()):,} known groups, all released"

@@ -16,9 +16,10 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.releases.accounts import check_owner, first_names
 from headcount.releases.plan import Plan
 from headcount.releases.request import Request
-from headcount.releases.run import ReadAndDraw, Work
+from headcount.releases.run import Checked, ReadAndDraw, Work
 from headcount.screens import quoted
 from headcount.tables.by import as_groups, column_of
+from headcount.tables.where import columns_in
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
@@ -106,9 +107,10 @@ def affordable_plan(
     """A plan, after a check that the account can pay, or has paid for the same question before."""
     request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
     known = dataset.ledger.known(account.name, request.hash, to_show=False)
+    used = _columns_used(dataset.where, by, dict(arguments).get("of"))
     quota = None
     if known is None:
-        _refuse_to_list_users(dataset, account.name, by)
+        _refuse_to_list_users(dataset, account.name, used)
         spend = check_affordable(account, event, neighbours)
         quota = dataset.ledger.quota_words(account, spend)
     return Plan(
@@ -120,7 +122,7 @@ def affordable_plan(
             stages,
             dataset.table,
             account,
-            lambda: _check_source(dataset, account.name),
+            lambda: _check_source(dataset, account.name, used),
         ),
         ledger=dataset.ledger,
         opening=dataset.opening_of(account),
@@ -132,25 +134,36 @@ def affordable_plan(
     )
 
 
-def _refuse_to_list_users(dataset: Opened, account: str, by: Any) -> None:
+def _columns_used(where: str | None, by: Any, of: str | None) -> set[str]:
+    """The columns whose values an answer tells of, or chooses its rows by."""
+    groups = () if by is None else as_groups(by)
+    values = () if of is None else (of,)
+    return {*map(column_of, groups), *values, *(columns_in(where) if where else ())}
+
+
+def _refuse_to_list_users(dataset: Opened, account: str, used: set[str]) -> None:
     """Refuse to count by a column that named the people whom the account protects."""
-    columns = [] if by is None else [column_of(part) for part in as_groups(by)]
-    listed = set(columns) & dataset.ledger.first_users(account) if columns else set()
-    for name in sorted(listed):
-        raise UsageError(
-            f"The column {quoted(name)} names the people whom account {quoted(account)} protects: "
-            f"counting by it, with user={dataset.table.user!r}, would list them. Nothing was read "
-            f"and nothing was charged. Write user={name!r}, and count by another column."
-        )
+    own = {name.casefold() for name in (dataset.table.user, *dataset.mistaken_users)}
+    named = {name.casefold() for name in dataset.ledger.users_of(account)} - own
+    for name in sorted(used):
+        if name.casefold() in named:
+            raise UsageError(
+                f"The column {quoted(name)} names the people whom account {quoted(account)} "
+                f"protects: using it, with user={dataset.table.user!r}, would tell of each of "
+                "them. Nothing was read and nothing was charged. If they are the people, write "
+                f"user={name!r} and count by another column. If it was given as user by mistake "
+                "before, do not pass on what was released then, and say so: --mistaken-user "
+                f"{name} in a shell, hc.open(..., mistaken_users=[{name!r}]) in Python."
+            )
 
 
-def _check_source(dataset: Opened, account: str) -> tuple[str, ...]:
-    """Refuse a source that is not what it was when it was opened; what a charge covers now."""
+def _check_source(dataset: Opened, account: str, used: set[str]) -> Checked:
+    """Refuse a source that is not what it was when it was opened; what it is now."""
     table = dataset.table
     check_owner(dataset.ledger, account, table.identity)
-    table.look_again()
-    table.check_columns()
-    return table.identity.covers
+    _refuse_to_list_users(dataset, account, used)
+    files = table.check.files()
+    return Checked(table.identity.covers, files)
 
 
 def _listed(groups: Sequence[Any] | None) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ def open(  # noqa: A001  hc.open reads as it should
     types: Mapping[str, str] | None = None,
     memory: str | None = None,
     trusted_view: str | None = None,
+    mistaken_users: Sequence[str] = (),
 ) -> Dataset:
     """Open a table of events and the account that protects its users.
 
@@ -51,6 +52,8 @@ def open(  # noqa: A001  hc.open reads as it should
              in ``HEADCOUNT_TMP``, or where the system keeps temporary files
     trusted_view: who vouches, and why, that no row of a view depends on two users. It goes into
              the ledger and into what the release promises
+    mistaken_users: columns that were given as ``user`` by mistake before, and name no people.
+             Without this word nothing is counted by a column that named the account's users
     """
     from headcount.ledger.ledger import Ledger
     from headcount.releases.accounts import account_of, default_ledger, nameless, opening_of
@@ -71,6 +74,7 @@ def open(  # noqa: A001  hc.open reads as it should
         types=types,
         memory=memory,
         trusted_view=trusted_view,
+        mistaken_users=mistaken_users,
     )
     user, where, account, types = said["user"], said["where"], said["account"], said["types"]
     relation = Neighbours(said["neighbours"])
@@ -82,4 +86,5 @@ def open(  # noqa: A001  hc.open reads as it should
     book = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger(ledger))
     own = str(Path(source).absolute()) if named and not is_address(str(source)) else None
     name = account_of(book, account, table.identity, own)
-    return Dataset(table, book, opening_of(book, name, budget, relation, table.identity), where)
+    opening = opening_of(book, name, budget, relation, table.identity)
+    return Dataset(table, book, opening, where, said["mistaken_users"])

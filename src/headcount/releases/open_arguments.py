@@ -55,6 +55,13 @@ def _types(value: Any, name: str) -> dict[str, str]:
     return dict(value)
 
 
+def _columns(value: Any, name: str) -> tuple[str, ...]:
+    good = isinstance(value, list | tuple) and len(value) <= MAX_TYPES
+    if not good or not all(is_text(one) and one for one in value):
+        raise refused(name, "a list of columns' names", value, f"{name}=['page']")
+    return tuple(value)
+
+
 OPEN: dict[str, Check] = {
     "user": text("user='user_id', the column that says whose row it is"),
     "budget": optional(_budget),
@@ -66,6 +73,7 @@ OPEN: dict[str, Check] = {
     "types": _types,
     "memory": optional(text("memory='2GB', or leave it out")),
     "trusted_view": optional(text("trusted_view='Ann Lee: one row per user', or leave it out")),
+    "mistaken_users": _columns,
 }
 
 

@@ -17,12 +17,18 @@ class Opened:
     """The rows, the ledger, and the account as it is or as the first charge will open it."""
 
     def __init__(
-        self, table: UserTable, ledger: Ledger, opening: Opening, where: str | None
+        self,
+        table: UserTable,
+        ledger: Ledger,
+        opening: Opening,
+        where: str | None,
+        mistaken_users: tuple[str, ...] = (),
     ) -> None:
         self.table = table
         self.ledger = ledger
         self.opening = opening
         self.where = where
+        self.mistaken_users = mistaken_users
         self._owned = Owned()
 
     @property

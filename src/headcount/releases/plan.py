@@ -12,6 +12,7 @@ from headcount.errors import BudgetError, KeyReusedError
 from headcount.ledger.account import Account, Charge, Opening, refusal
 from headcount.privacy.spend import Zcdp
 from headcount.releases.arguments import checked_release
+from headcount.releases.face import Lines, gist, share_words
 from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.run import Work, run
 from headcount.releases.stages import Progress
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from headcount.results.release import Release
 
 
-Lines = tuple[tuple[str, str], ...]
+SO_FAR = ("so far", "nothing was read and nothing was charged")
 
 
 def _silent(_stage: str) -> None:
@@ -31,7 +32,9 @@ def _silent(_stage: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be released, by which method, at what cost. Print it; then ``release()`` it.
+    """What would be released, at what cost. Print it; then ``release()`` it.
+
+    ``explain()`` says all of it: the method, the bound, the noise, and the rules for odd cells.
 
     The same question has one answer: releasing it again, from this plan or another, in this process
     or another, shows the same rows and charges nothing.
@@ -48,6 +51,8 @@ class Plan:
     quota: str | None = None
     """What the analyst's quota has left, where the account has quotas."""
     _owned: Owned = field(default_factory=Owned, repr=False)
+    _entries: list[int] = field(default_factory=list, repr=False, compare=False)
+    """The entries that this plan was released under, from here."""
 
     def __reduce__(self) -> NoReturn:
         raise not_pickled("Plan")
@@ -88,7 +93,9 @@ class Plan:
         self._owned.check("Plan")
         said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
         key = self.key_shown(said["again"]) if said["again"] is not None else said["key"]
-        return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
+        release = run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
+        self._entries.append(release.entry)
+        return release
 
     def key_shown(self, start: str) -> str:
         """The key that begins so, if it answered this question."""
@@ -142,15 +149,43 @@ class Plan:
         anew = fresh and self.known is not None
         return ((word, "drawn and charged anew"), *left) if anew else left
 
+    def _released(self) -> Lines:
+        """What is said of a plan that was released from here, whatever was true before."""
+        if not self._entries:
+            return ()
+        return (
+            ("released", f"as entry {self._entries[-1]}: shown again, free; fresh=True draws anew"),
+        )
+
     def __repr__(self) -> str:
         return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"
 
     def __str__(self) -> str:
+        """The short face: what you will get, how good, and what it takes of the budget."""
+        cost = f"epsilon {shown(self.epsilon)}: {share_words(self.account, self.spend)}"
+        now = self._released()
+        if not now:
+            words = self._account_words(self.known, "fresh=True", fresh=False)
+            now = tuple(line for line in words if line[0] != "left after")
+        if now[:1] and now[0][0] in ("answered", "charged"):
+            cost = "nothing: it was charged before"
+        so_far = () if self._entries else (SO_FAR,)
+        return self._laid_out(
+            self._protects,
+            *gist(self.details),
+            ("cost", cost),
+            *now,
+            *so_far,
+            ("more", "print(plan.explain())"),
+        )
+
+    def explain(self) -> str:
+        """All that there is to say: the method, the bound, the noise, the rules, the cost."""
         return self._text(self.known, "fresh=True", fresh=False)
 
     def _text(self, known: Charge | None, word: str, *, fresh: bool) -> str:
-        lines = [
-            ("protects", f"everyone whom the column {self.work.table.user!r} tells apart"),
+        return self._laid_out(
+            self._protects,
             ("method", self.method),
             *self.details,
             (
@@ -158,9 +193,14 @@ class Plan:
                 f"epsilon {shown(self.epsilon)} at delta "
                 f"{float(self.account.stated_delta):.3g}, from account {self.account.name!r}",
             ),
-            *self._account_words(known, word, fresh=fresh),
-            ("so far", "nothing was read and nothing was charged"),
-        ]
+            *(self._released() or (*self._account_words(known, word, fresh=fresh), SO_FAR)),
+        )
+
+    @property
+    def _protects(self) -> tuple[str, str]:
+        return ("protects", f"everyone whom the column {self.work.table.user!r} tells apart")
+
+    def _laid_out(self, *lines: tuple[str, str]) -> str:
         width = max(len(name) for name, _ in lines)
         return "\n".join(
             [

@@ -12,22 +12,18 @@ import secrets
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from headcount.accounting.compose import cost, cost_in_account
-from headcount.accounting.convert import stated_epsilon
 from headcount.contributions.store import Store
 from headcount.errors import EngineError, LedgerError
 from headcount.mechanisms.chance import Drawn
-from headcount.privacy.guarantee import Guarantee
 from headcount.privacy.unit import User
+from headcount.releases.promised import facts_of, guarantee_of
 from headcount.releases.request import Request
 from headcount.releases.session import Answer, Session
 from headcount.releases.stages import Progress, Stages
-from headcount.results.facts import CONFIDENCE, Facts
 from headcount.results.release import Release
 from headcount.stops import heeding_stops, raise_if_stopped, without_history
-from headcount.version import __version__
 
 if TYPE_CHECKING:
     from headcount.ledger.account import Account, Charge, Opening
@@ -54,6 +50,17 @@ def new_secret() -> bytes:
     return secrets.token_bytes(32)
 
 
+class Checked(NamedTuple):
+    """What a source is at one moment: files may have been written since it was opened.
+
+    covers:  what a charge for it covers
+    files:   the files that hold its rows, by their numbers
+    """
+
+    covers: tuple[str, ...]
+    files: tuple[str | None, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a verb hands to the door: the price, and a function that reads and draws.
@@ -70,9 +77,9 @@ class Work:
     """Its engine gives this release a connection of its own, and what that leaves ends with it."""
     account: Account
     """The account that pays, as it was when this was planned."""
-    check: Callable[[], tuple[str, ...]]
+    check: Callable[[], Checked]
     """Refuses a source that is another by now, or another account's: files and links are moved,
-    and others open accounts. Says what the charge covers: files may have been written since."""
+    and others open accounts."""
 
     def charged(self, ledger: Ledger, opening: Opening, *, key: str, fresh: bool) -> Charge:
         """Charge for it, or find what was charged before."""
@@ -89,34 +96,14 @@ class Work:
 
     def released(self, answer: Answer, entry: int) -> Release:
         """The rows with everything public about them; the cost is that in the account."""
-        account = self.account
-        spend = cost_in_account(cost(self.event), self.neighbours, account.neighbours)
-        delta = account.stated_delta - account.limit.delta + spend.delta
-        guarantee = Guarantee(
-            unit=User(self.table.user),
-            neighbours=account.neighbours,
-            spend=spend,
-            epsilon=stated_epsilon(spend, delta),
-            delta=delta,
+        guarantee = guarantee_of(
+            User(self.table.user),
+            self.account,
+            self.event,
+            self.neighbours,
             vouched=dict(self.table.said).get("trusted_view"),
         )
-        facts = Facts(
-            verb=self.request.verb,
-            method=answer.method,
-            guarantee=str(guarantee),
-            rho=str(spend.rho),
-            delta=str(spend.delta),
-            bounds=answer.bounds,
-            noise=answer.noise,
-            confidence=CONFIDENCE,
-            account=account.name,
-            entry=entry,
-            version=__version__,
-            notes=answer.notes,
-            value=answer.value,
-            stated=answer.stated,
-            bars=answer.bars,
-        )
+        facts = facts_of(answer, guarantee, self.request.verb, self.account.name, entry)
         release = Release(answer.rows, facts)
         release.withheld = answer.withheld
         return release
@@ -149,8 +136,10 @@ def run(
     engine = work.table.engine
     with heeding_stops():
         with engine.session(), Store(engine) as store:
-            opening = replace(opening, covers=work.check())
             stages(CHARGING)
+            # Last before the charge: whoever is told of a stage may take their time.
+            checked = work.check()
+            opening = replace(opening, covers=checked.covers)
             # One that was cut short is drawn again under its own key, and no other.
             own = key or (uuid.uuid4().hex if known is None else known.key)
             charge = work.charged(ledger, opening, key=own, fresh=fresh)
@@ -160,7 +149,7 @@ def run(
             _log(charge, key, ledger, opening)
             stages(READING)
             session = Session(chance, new_key(), store, stages)
-            payload = _withholding_engine_errors(work, session, stages, charge.sequence)
+            payload = _withholding_engine_errors(work, session, stages, charge.sequence, checked)
         # Dropping tables may have lost one: whoever stopped a release sees no rows of it.
         raise_if_stopped()
         stored = ledger.store_result(charge.sequence, payload)
@@ -203,14 +192,17 @@ def _not_used(charge: Charge, key: str | None) -> str:
     )
 
 
-def _withholding_engine_errors(work: Work, session: Session, stages: Stages, entry: int) -> bytes:
+def _withholding_engine_errors(
+    work: Work, session: Session, stages: Stages, entry: int, checked: Checked
+) -> bytes:
     # After the first read an exception may quote private rows, in its text or in its cause.
     # Raising outside the handler leaves no link to it.
     payload = stopped = None
     try:
         drawn = work.released(work.read_and_draw(session), entry).to_bytes()
         # What was read is what was charged for, or else nobody sees it.
-        work.check()
+        if work.check().files != checked.files:
+            raise EngineError
         # Said here, so that a caller who stops the release at a stage finds it in the same state
         # and with the same error, whether or not the draw came by that stage.
         stages.until(STORED)

@@ -11,11 +11,17 @@ from headcount.results.release import Release
 from headcount.screens import quoted
 
 if TYPE_CHECKING:
+    from headcount.ledger.account import Charge
     from headcount.ledger.ledger import Ledger
 
 
-def stored_release(book: Ledger, start: str, account: str | None = None) -> Release:
-    """The release of the one key that begins so, in one account or in all of them."""
+def stored_release(
+    book: Ledger, start: str, account: str | None = None, part: int | None = None
+) -> Release:
+    """The release of an entry, by its number or by how its key begins, in one account or in all.
+
+    part: the round, where the charge pays for several
+    """
     if account is not None:
         book.account(account)
     charges = [
@@ -23,14 +29,18 @@ def stored_release(book: Ledger, start: str, account: str | None = None) -> Rele
         for entry in book.journal()
         if entry["kind"] == CHARGE and account in (None, entry["account"])
     ]
-    found = [entry for entry in charges if entry["key"] == start] or [
-        entry for entry in charges if entry["key"].startswith(start)
-    ]
+    found = (
+        [entry for entry in charges if entry["key"] == start]
+        or [entry for entry in charges if str(entry["sequence"]) == start]
+        or [entry for entry in charges if entry["key"].startswith(start)]
+    )
     if len(found) != 1:
         raise UsageError(_which(start, account, {entry["account"] for entry in found}))
     (entry,) = found
     # By key and question, which is how a result is found with its hash checked.
     charge = book.known(entry["account"], entry["digest"], key=entry["key"], fresh=True)
+    if charge is not None and (part is not None or book.stored_parts(charge.sequence)):
+        return _of_round(book, charge, part)
     if charge is None or charge.result is None:
         raise UsageError(
             f"Entry {entry['sequence']} of account {entry['account']!r} was charged and has no "
@@ -38,6 +48,18 @@ def stored_release(book: Ledger, start: str, account: str | None = None) -> Rele
             "charge."
         )
     return Release.from_bytes(charge.result, key=charge.key, again=charge.named)
+
+
+def _of_round(book: Ledger, charge: Charge, part: int | None) -> Release:
+    found = None if part is None else book.stored_part(charge.sequence, part)
+    if found is None:
+        shown = ", ".join(map(str, book.stored_parts(charge.sequence))) or "none so far"
+        missing = "says no round" if part is None else f"has shown nothing in round {part}"
+        raise UsageError(
+            f"Entry {charge.sequence} pays for several rounds and {missing}. Rounds that were "
+            f"shown: {shown}. Write --part and one of them. {NOTHING}"
+        )
+    return Release.from_bytes(found, key=charge.key, again=charge.named)
 
 
 def _which(start: str, account: str | None, accounts: set[str]) -> str:

@@ -7,8 +7,10 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.results.cells import label, lines, told_apart
+from headcount.results.cells import told_apart
+from headcount.results.chart_parts import BLUE, DARK, PLAIN, titled
 from headcount.results.output import require_plots
+from headcount.results.shown import Shown, group_columns, is_time, number, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,16 +20,11 @@ if TYPE_CHECKING:
 N_BARS = 40
 TITLES = {
     "count_users": "users",
+    "count_events": "events",
     "profile": "users",
     "count_ranges": "users",
     "distribution": "share of rows, averaged over users",
 }
-IN_ORDER = {
-    "profile": "groups a user",
-    "count_ranges": "range",
-    "quantiles": "share of users below",
-}
-"""Verbs whose rows have an order of their own, and what it is."""
 
 
 def save(table: pa.Table, facts: Facts, path: Path) -> None:
@@ -54,29 +51,28 @@ class _InPage(json.JSONEncoder):
 def chart(table: pa.Table, facts: Facts) -> Any:
     """The chart itself, for a notebook."""
     require_plots()
-    import altair
-
     if facts.verb == "frequencies":
         from headcount.results.chart_frequencies import frequency_chart
 
         return frequency_chart(table, facts)
-    value = facts.value
-    numbers = [name for name in facts.numbers if name in table.column_names]
-    names = [name for name in table.column_names if name not in numbers]
-    by_size = facts.verb not in IN_ORDER
-    if by_size:
-        table = table.sort_by([(value, "descending")]).slice(0, N_BARS)
-    listed = table.to_pylist()
+    groups = group_columns(table, facts)
+    if is_time(table, groups):
+        from headcount.results.chart_times import time_chart
+
+        return time_chart(table, facts, TITLES.get(facts.verb, facts.value))
+    return _bar_chart(shown(table, facts, N_BARS), facts)
+
+
+def _bar_chart(some: Shown, facts: Facts) -> Any:
+    import altair
+
+    labels = told_apart(", ".join(filter(None, names)) for names in some.names)
     rows = [
-        {"group": group, "told": f"{group}: {label(row[value])}", **{n: row[n] for n in numbers}}
-        for row, group in zip(listed, told_apart(_label(row, names) for row in listed), strict=True)
+        {"group": group, "told": f"{group}: {number(value)}", "value": value, "low": a, "high": b}
+        for group, (value, a, b) in zip(labels, some.bars, strict=True)
     ]
     data = altair.Data(values=rows)
-    group = altair.Y(
-        "group:N",
-        sort=None,
-        title=IN_ORDER.get(facts.verb, " and ".join(map(label, names))),
-    )
+    group = altair.Y("group:N", sort=None, title=" and ".join(some.headings))
     # Told from data: the description that is made by itself is an expression, with names of columns
     # in it that could end its strings.
     told = altair.Description("told:N")
@@ -84,35 +80,13 @@ def chart(table: pa.Table, facts: Facts) -> Any:
     # A quantile is a place on the line of values, not an amount of anything.
     is_place = facts.verb == "quantiles"
     marks = plain.mark_point(filled=True, size=60) if is_place else plain.mark_bar()
+    title = TITLES.get(facts.verb, facts.value)
     bars = marks.encode(
-        color=altair.value("#4c78a8"),
+        color=altair.value(BLUE),
         description=told,
         y=group,
-        x=altair.X(f"{value}:Q", title=TITLES.get(facts.verb, value)),
+        x=altair.X("value:Q", title=title, axis=altair.Axis(format=PLAIN)),
     )
-    rules = altair.Chart(data).mark_rule(color="#222222")
+    rules = altair.Chart(data).mark_rule(color=DARK)
     ranges = rules.encode(y=group, x="low:Q", x2="high:Q", description=told)
-    subtitle = f"{facts.of_bars}; {facts.guarantee}"
-    title = altair.Title(facts.verb.replace("_", " "), subtitle=lines(subtitle))
-    return (bars + ranges).properties(title=title, width=480)
-
-
-def _label(row: dict[str, Any], names: list[str]) -> str:
-    if row.get("other") is True:
-        return "other groups"
-    if names == ["quantile"]:
-        return f"{100 * row['quantile']:g} %"
-    if names == ["at_least", "below"]:
-        return f"{_end(row['at_least'])} to {_end(row['below'])}"
-    if names != ["at_least", "at_most"]:
-        names = [name for name in names if name != "other" or not isinstance(row[name], bool)]
-        return ", ".join(label(row[name]) for name in names)
-    if row["at_most"] is None:
-        return f"{row['at_least']:,} and more"
-    if row["at_least"] == row["at_most"]:
-        return f"{row['at_least']:,}"
-    return f"{row['at_least']:,} to {row['at_most']:,}"
-
-
-def _end(value: float | None) -> str:
-    return "…" if value is None else f"{value:,g}"
+    return titled(bars + ranges, facts, some.counted if some.which else "")

@@ -12,6 +12,10 @@ BAR_SDS = upper_point((1 - CONFIDENCE) / 2)
 """Half the width of a normal interval of that confidence, in standard deviations."""
 NOISE_ONLY = "noise only"
 """Said of error bars that do not cover what a bound leaves out."""
+LEFT_OUT = "No row is shown"
+"""How a note begins that says why, where groups were found and measured in vain."""
+LOW_TO_HIGH = "low to high"
+"""How a note begins that says what error bars cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,13 @@ class Facts:
     def of_bars(self) -> str:
         """What the error bars are, in a few words."""
         return f"{self.confidence:.0%} error bars{f' ({self.bars})' if self.bars else ''}"
+
+    @property
+    def bars_said(self) -> str:
+        """What the error bars are, and what they cover, in a sentence."""
+        covered = next((note for note in self.notes if note.startswith(LOW_TO_HIGH)), LOW_TO_HIGH)
+        named = f"{self.confidence:.0%} error bars" if self.bars in covered else self.of_bars
+        return f"{named}: {covered.rstrip('.')}"
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ A ``Release`` is an allow-list. Whatever is in it was paid for or is public.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from headcount.errors import LedgerError, MissingExtraError, OutputError
 from headcount.results.cells import without_formulas
@@ -26,6 +26,7 @@ from headcount.results.output import (
 from headcount.screens import visible
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -36,7 +37,8 @@ METADATA_KEY = b"headcount"
 class Release:
     """A published result: one row per group, sorted by group, each with its error bar.
 
-    Columns: the groups, then ``count``, ``low``, ``high`` and ``sd``.
+    Columns: the groups, then ``count``, ``low``, ``high`` and ``sd``. Print it to see the largest
+    rows; a loop over it gives all of them.
     """
 
     key: str | None = None
@@ -73,6 +75,25 @@ class Release:
             f"entry {self.facts.entry} of account {self.facts.account!r}"
             f"{', shown again' if self.again else ''}>"
         )
+
+    def __str__(self) -> str:
+        from headcount.results.words import text_of
+
+        return text_of(self._table, self.facts, n_withheld=self._n_withheld, again=self.again)
+
+    def _repr_html_(self) -> str:
+        from headcount.results.notebook import html_of
+
+        return html_of(self._table, self.facts, n_withheld=self._n_withheld, again=self.again)
+
+    @property
+    def _n_withheld(self) -> int:
+        return 0 if self.withheld is None else int(self.withheld.num_rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows one by one, each by the names of its columns."""
+        for batch in self._table.to_batches():
+            yield from batch.to_pylist()
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table, with the facts in its metadata."""
@@ -129,10 +150,20 @@ class Release:
             return self.write_csv(where)
         return self.write_parquet(where)
 
-    def plot(self, path: str | Path) -> Path:
-        """Draw the rows with their error bars: .svg, .png or .html by the file's ending."""
-        from headcount.results.chart import save
+    @overload
+    def plot(self) -> alt.LayerChart: ...
+    @overload
+    def plot(self, path: str | Path) -> Path: ...
+    def plot(self, path: str | Path | None = None) -> alt.LayerChart | Path:
+        """Draw the rows with their error bars: .svg, .png or .html by the file's ending.
 
+        Without a path, the Altair chart itself, which a notebook shows.
+        """
+        from headcount.results.chart import chart, save
+
+        if path is None:
+            drawn: alt.LayerChart = chart(self._table, self.facts)
+            return drawn
         return self._written(path, PICTURES, lambda draft: save(self._table, self.facts, draft))
 
     def _written(
