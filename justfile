@@ -129,7 +129,7 @@ test-damaged files="2000":
 # What opens when an engine's pin is lifted; allowed to fail
 test-newest:
     uv venv --quiet --allow-existing --python {{ python }} .venvs/newest
-    uv pip install --quiet --python .venvs/newest --upgrade . 'duckdb>=2' pytest hypothesis pytest-timeout pytest-xdist scipy
+    uv pip install --quiet --python .venvs/newest --upgrade . 'duckdb>=2' pytest hypothesis pytest-rerunfailures pytest-timeout pytest-xdist scipy
     .venvs/newest/bin/pytest -q tests/unit tests/engines -k duckdb
 
 # Noise speed beside OpenDP; last line is JSON

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import headcount as hc
-from headcount.releases import face
+from headcount.releases import face, run
 
 MONTHS = ["2026-01-01", "2026-02-01", "2026-03-01"]
 MONTH = hc.truncate("time", "month")
@@ -145,7 +145,8 @@ def test_a_plan_says_that_it_was_released(demo_file: Path, tmp_path: Path) -> No
         assert "nothing was read and nothing was charged" in text
     release = plan.release()
     for text in (str(plan), plan.explain()):
-        assert f"as entry {release.entry}" in text
+        assert re.search(rf"answered +by entry {release.entry} of", text)
+        assert re.search(r"cost +nothing: it was charged before", text)
         assert "nothing was read" not in text
         assert "left after" not in text
     answered = str(data.profile("page", spend=spend))
@@ -162,3 +163,63 @@ def test_a_plan_says_that_it_was_released(demo_file: Path, tmp_path: Path) -> No
         other.release()
     with pytest.raises(hc.BudgetError):
         data.profile(hc.truncate("time", "week"), spend=spend)
+
+
+def test_a_plan_says_that_its_release_failed_after_the_charge(
+    demo_file: Path, tmp_path: Path
+) -> None:
+    data = hc.open(
+        demo_file, user="user_id", budget=hc.Budget(epsilon=3), ledger=tmp_path / "ledger.db"
+    )
+
+    def stop(stage: str) -> None:
+        if stage == run.READING:
+            raise RuntimeError
+
+    plan = data.count_users("page", spend=hc.Budget(epsilon=1))
+    with pytest.raises(RuntimeError):
+        plan.release(progress=stop)
+    for one in (plan, data.count_users("page", spend=hc.Budget(epsilon=1))):
+        for text in (str(one), one.explain()):
+            assert "nothing was charged" not in text
+            assert re.search(r"charged +entry \d+ of .* has no rows yet", text)
+            assert re.search(r"cost +nothing: it was charged before", text)
+    (charged,) = data.ledger.entries(data.account.name)
+    assert plan.release().entry == charged.sequence
+    assert re.search(rf"answered +by entry {charged.sequence} of", str(plan))
+    fresh = plan.release(fresh=True)
+    assert re.search(rf"answered +by entry {fresh.entry} of", plan.explain())
+
+
+def test_a_plan_is_printed_where_the_ledger_cannot_be_asked(
+    demo_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADCOUNT_HEADS", str(tmp_path / "heads"))
+    ledger = tmp_path / "ledger.db"
+    data = hc.open(demo_file, user="user_id", budget=hc.Budget(epsilon=3), ledger=ledger)
+    data.profile("page", spend=hc.Budget(epsilon=1)).release()
+    plan = data.count_users("page", spend=hc.Budget(epsilon=1))
+    for head in (tmp_path / "heads").glob("*.head"):
+        head.write_bytes(b"no head any more".ljust(1024))
+    assert "the ledger cannot be asked now" in str(plan)
+    assert "the ledger cannot be asked now" in plan.explain()
+
+
+def test_a_used_ledger_that_was_never_seen_from_here_is_told(
+    demo_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def opened() -> str:
+        caplog.clear()
+        ledger = tmp_path / "ledger.db"
+        data = hc.open(demo_file, user="user_id", budget=hc.Budget(epsilon=3), ledger=ledger)
+        data.profile("page", spend=hc.Budget(epsilon=1)).release()
+        return caplog.text
+
+    assert "seen from here" not in opened()
+    assert "seen from here" not in opened()
+    monkeypatch.setenv("HEADCOUNT_HEADS", str(tmp_path / "another home"))
+    assert "none of them was seen from here before" in opened()
+    assert "seen from here" not in opened()

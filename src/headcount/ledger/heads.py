@@ -46,7 +46,7 @@ class Heads:
         name = hashlib.sha256(address.shown.encode()).hexdigest()[:16]
         # The name of the file or database too, so that a person finds the right one.
         stem = "".join(c for c in Path(address.path).stem if c.isalnum() or c in "-_")[:40]
-        self._folder = folder
+        self.folder = folder
         self._shown = address.shown
         self._here = HeadFile(folder / f"{stem}-{name}.head", address.shown)
         self._own: HeadFile | None = None
@@ -55,7 +55,7 @@ class Heads:
     def make_folder(self) -> None:
         """Make the folder that heads are kept in, or say that none can be."""
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             raise self._here.unusable() from None
 
@@ -97,7 +97,7 @@ class Heads:
         self._newest = head
 
     def _path(self, ledger: str, ending: str) -> Path:
-        return _path(self._folder, ledger, ending)
+        return _path(self.folder, ledger, ending)
 
 
 class HeadFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -27,6 +28,12 @@ from headcount.ledger.stores.store import Writer
 from headcount.ledger.verify import check, name_of
 
 T = TypeVar("T")
+log = logging.getLogger("headcount")
+UNSEEN = (
+    "The ledger %s has %d entries, and none of them was seen from here before (this is remembered "
+    "in %s). If it was put back from a backup, what was spent after that backup is not in it: look "
+    "for the newest copy before you charge."
+)
 CHECKPOINT = 500
 """So many entries are read again at each opening before the sums are kept anew."""
 WAITS = (0.1, 0.5, 2.0)
@@ -105,6 +112,8 @@ class Opened:
         begun = 0 if before is None else before.head.sequence
         with self._store.reading() as connection:
             history = check(self._store, connection, seen, before, full=full)
+        if seen is None and history.head.sequence > 0:
+            log.warning(UNSEEN, self.address, history.head.sequence, self._heads.folder)
         history.is_noted = self._store.is_settled(history.head, patiently=full)
         if history.is_noted:
             self._heads.advance(history.head)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
-from headcount.errors import BudgetError, KeyReusedError
+from headcount.errors import BudgetError, HeadcountError, KeyReusedError
 from headcount.ledger.account import Account, Charge, Opening, refusal
 from headcount.privacy.spend import Zcdp
 from headcount.releases.arguments import checked_release
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 
 SO_FAR = ("so far", "nothing was read and nothing was charged")
+NOT_ASKED = (
+    "so far",
+    "the ledger cannot be asked now; when this was planned, nothing was charged for it",
+)
+PAID = "nothing: it was charged before"
 
 
 def _silent(_stage: str) -> None:
@@ -51,8 +56,6 @@ class Plan:
     quota: str | None = None
     """What the analyst's quota has left, where the account has quotas."""
     _owned: Owned = field(default_factory=Owned, repr=False)
-    _entries: list[int] = field(default_factory=list, repr=False, compare=False)
-    """The entries that this plan was released under, from here."""
 
     def __reduce__(self) -> NoReturn:
         raise not_pickled("Plan")
@@ -93,9 +96,7 @@ class Plan:
         self._owned.check("Plan")
         said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
         key = self.key_shown(said["again"]) if said["again"] is not None else said["key"]
-        release = run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
-        self._entries.append(release.entry)
-        return release
+        return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
 
     def key_shown(self, start: str) -> str:
         """The key that begins so, if it answered this question."""
@@ -124,7 +125,7 @@ class Plan:
         known = self.charged(key=key, fresh=fresh)
         if known is None and not self.spend <= self.account.left:
             raise BudgetError(refusal(self.account, self.spend))
-        return self._text(known, word, fresh=fresh)
+        return self._text(known, self._account_words(known, word, fresh=fresh))
 
     def _left_after(self) -> str:
         after = Account(
@@ -145,55 +146,53 @@ class Plan:
         if self.quota is not None:
             left = (*left, ("quota", self.quota))
         if self.opening.budget is not None:
-            return (*left, ("account", "new: the release opens it, with this budget"))
-        anew = fresh and self.known is not None
-        return ((word, "drawn and charged anew"), *left) if anew else left
+            left = (*left, ("account", "new: the release opens it, with this budget"))
+        elif fresh and self.known is not None:
+            left = ((word, "drawn and charged anew"), *left)
+        return (*left, SO_FAR)
 
-    def _released(self) -> Lines:
-        """What is said of a plan that was released from here, whatever was true before."""
-        if not self._entries:
-            return ()
-        return (
-            ("released", f"as entry {self._entries[-1]}: shown again, free; fresh=True draws anew"),
-        )
+    def _now(self) -> tuple[Charge | None, Lines]:
+        """What was charged for this question, as the ledger has it now, and the words for it.
+
+        A release of this plan may have failed after its charge, and others ask the same.
+        """
+        try:
+            known, asked = self.charged(), True
+        except HeadcountError:
+            known, asked = self.known, False
+        words = self._account_words(known, "fresh=True", fresh=False)
+        return known, words if asked or known is not None else (*words[:-1], NOT_ASKED)
 
     def __repr__(self) -> str:
         return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"
 
     def __str__(self) -> str:
         """The short face: what you will get, how good, and what it takes of the budget."""
+        known, now = self._now()
         cost = f"epsilon {shown(self.epsilon)}: {share_words(self.account, self.spend)}"
-        now = self._released()
-        if not now:
-            words = self._account_words(self.known, "fresh=True", fresh=False)
-            now = tuple(line for line in words if line[0] != "left after")
-        if now[:1] and now[0][0] in ("answered", "charged"):
-            cost = "nothing: it was charged before"
-        so_far = () if self._entries else (SO_FAR,)
         return self._laid_out(
             self._protects,
             *gist(self.details),
-            ("cost", cost),
-            *now,
-            *so_far,
+            ("cost", cost if known is None else PAID),
+            *(line for line in now if line[0] != "left after"),
             ("more", "print(plan.explain())"),
         )
 
     def explain(self) -> str:
         """All that there is to say: the method, the bound, the noise, the rules, the cost."""
-        return self._text(self.known, "fresh=True", fresh=False)
+        return self._text(*self._now())
 
-    def _text(self, known: Charge | None, word: str, *, fresh: bool) -> str:
+    def _text(self, known: Charge | None, account_words: Lines) -> str:
+        cost = (
+            f"epsilon {shown(self.epsilon)} at delta "
+            f"{float(self.account.stated_delta):.3g}, from account {self.account.name!r}"
+        )
         return self._laid_out(
             self._protects,
             ("method", self.method),
             *self.details,
-            (
-                "cost",
-                f"epsilon {shown(self.epsilon)} at delta "
-                f"{float(self.account.stated_delta):.3g}, from account {self.account.name!r}",
-            ),
-            *(self._released() or (*self._account_words(known, word, fresh=fresh), SO_FAR)),
+            ("cost", cost if known is None else f"{PAID}, with {cost}"),
+            *account_words,
         )
 
     @property

@@ -154,6 +154,9 @@ def run(
         raise_if_stopped()
         stored = ledger.store_result(charge.sequence, payload)
         stages(STORED)
+        if stored != payload:
+            # Another process drew under the same charge, and was first.
+            return _again(replace(charge, result=stored), key)
         return Release.from_bytes(stored, key=charge.key)
 
 
