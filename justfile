@@ -28,6 +28,7 @@ setup-oracle:
 setup-system:
     command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
     test -x /usr/lib/postgresql/15/bin/postgres || command -v postgres >/dev/null || (apt-get update -q && apt-get install -q -y postgresql)
+    command -v chromium >/dev/null || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium) || echo "No Chromium: tests of pages skip, and say so."
 
 # Write the lock files anew
 lock:

@@ -211,6 +211,7 @@ def result(
     ),
     out: option.Out = None,
     plot: option.Plot = None,
+    report: option.Report = None,
     ledger: str | None = WHERE,
 ) -> None:
     """Show what was released under a key, from the ledger alone. Nothing is read or charged."""
@@ -218,7 +219,7 @@ def result(
     from headcount.cli.show import write_and_show
     from headcount.releases.stored import stored_release
 
-    output = Output(out, plot)
+    output = Output(out, plot, report)
     book = _there(ledger)
     output.check(files_of_ledger(ledger))
     release = stored_release(book, key, account, part)

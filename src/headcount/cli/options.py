@@ -68,6 +68,7 @@ Again = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Write the rows here: .parquet or .csv.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the rows here: .svg, .png or .html.")]
+Report = Annotated[Path | None, typer.Option(help="Write a page about the release here: .html.")]
 OnlyPlan = Annotated[bool, typer.Option("--plan", help="Only show the plan: nothing is spent.")]
 
 

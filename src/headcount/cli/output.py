@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.errors import OutputError, UsageError
-from headcount.results.output import PICTURES, ROWS, check_output, write_whole
+from headcount.results.output import PAGES, PICTURES, ROWS, check_output, write_whole
 
 if TYPE_CHECKING:
     from headcount.results.release import Release
@@ -18,10 +19,11 @@ PICTURE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The files that were asked for: rows, a picture, both or none."""
+    """The files that were asked for: rows, a picture, a page, or none."""
 
     out: Path | None
     plot: Path | None
+    report: Path | None = None
 
     def check(self, avoid: Iterable[str | Path], n_bytes: int = 0) -> None:
         """Refuse a place that cannot be written, or that holds what the command needs."""
@@ -32,10 +34,17 @@ class Output:
             check_output(
                 self.plot, PICTURES, name="--plot", avoid=keep, n_bytes=n_bytes + PICTURE_BYTES
             )
-        if self.out is not None and self.plot is not None and _same(self.out, self.plot):
-            raise UsageError(
-                "--out and --plot are one file. Choose two names. Nothing was charged."
+        if self.report is not None:
+            check_output(
+                self.report, PAGES, name="--report", avoid=keep, n_bytes=n_bytes + PICTURE_BYTES
             )
+        asked = {"--out": self.out, "--plot": self.plot, "--report": self.report}
+        places = [(name, path) for name, path in asked.items() if path is not None]
+        for (first, path), (second, other) in combinations(places, 2):
+            if path.resolve() == other.resolve():
+                raise UsageError(
+                    f"{first} and {second} are one file. Choose two names. Nothing was charged."
+                )
 
     def write(self, release: Release, again: str) -> list[str]:
         """Write what was asked for, and say so; ``again``: how to have the same rows for free."""
@@ -45,15 +54,13 @@ class Output:
                 wrote.append(f"Wrote {release.write(self.out)}")
             if self.plot is not None:
                 wrote.append(f"Drew {release.plot(self.plot)}")
+            if self.report is not None:
+                wrote.append(f"Wrote {release.report(self.report)}")
         except (OutputError, UsageError) as error:
             # The place was good before the charge: what went wrong since is not the request.
             text = str(error).removesuffix(" Nothing was charged.")
             raise OutputError(f"{text} {again}") from None
         return wrote
-
-
-def _same(first: Path, second: Path) -> bool:
-    return first.resolve() == second.resolve()
 
 
 def write_text(path: Path | None, endings: tuple[str, ...], text: Callable[[], str]) -> None:

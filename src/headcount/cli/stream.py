@@ -174,13 +174,14 @@ def finish(
     ] = None,
     out: option.Out = None,
     plot: option.Plot = None,
+    report: option.Report = None,
 ) -> None:
     """Take the output, once. Asked again, the same one is shown: nothing is drawn twice."""
     from headcount.cli.output import Output
     from headcount.cli.show import write_and_show
     from headcount.streams.stream import Stream
 
-    output = Output(out, plot)
+    output = Output(out, plot, report)
     output.check([state])
     with Stream.at_rest(state) as stream:
         # What was drawn is in the file: asking again after a crash is reading, not drawing.

@@ -32,6 +32,7 @@ LAST: dict[str, tuple[Any, Any]] = {
     "again": (option.Again, None),
     "out": (option.Out, None),
     "plot": (option.Plot, None),
+    "report": (option.Report, None),
     "plan": (option.OnlyPlan, False),
 }
 
@@ -51,7 +52,7 @@ def verb(name: str) -> Callable[..., None]:
 
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
         spend = option.spend_of(said["epsilon"], said["spend"])
-        output = Output(said["out"], said["plot"])
+        output = Output(said["out"], said["plot"], said["report"])
         if given.get("groups") is not None:
             # Once: a shell may hand over what cannot be read a second time.
             given["groups"] = written.lines(given["groups"])

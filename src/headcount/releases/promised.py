@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headcount.accounting.compose import cost, cost_in_account
@@ -39,7 +40,14 @@ def guarantee_of(
     )
 
 
-def facts_of(answer: Answer, guarantee: Guarantee, verb: str, account: str, entry: int) -> Facts:
+def facts_of(
+    answer: Answer,
+    guarantee: Guarantee,
+    verb: str,
+    account: str,
+    entry: int,
+    asked: Mapping[str, str] | None = None,
+) -> Facts:
     """Everything public about the rows of an answer."""
     return Facts(
         verb=verb,
@@ -57,4 +65,5 @@ def facts_of(answer: Answer, guarantee: Guarantee, verb: str, account: str, entr
         value=answer.value,
         stated=answer.stated,
         bars=answer.bars,
+        asked=asked or {},
     )

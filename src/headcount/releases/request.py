@@ -28,10 +28,14 @@ class Request:
 
     def about(self) -> dict[str, str]:
         """The request in words, for whoever reads the ledger; all of it is public."""
+        return {"source": self.source, "rows": self.rows, **self.asked()}
+
+    def asked(self) -> dict[str, str]:
+        """The question alone, for whoever reads the rows: not where the table is kept."""
         words = {name: _spelled(value) for name, value in self.arguments if value is not None}
         for unread in ("event", "parts"):
             words.pop(unread, None)
-        return {"source": self.source, "rows": self.rows, "user": self.user, **words}
+        return {"user": self.user, **words}
 
     @property
     def rows(self) -> str:

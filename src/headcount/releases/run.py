@@ -103,7 +103,8 @@ class Work:
             self.neighbours,
             vouched=dict(self.table.said).get("trusted_view"),
         )
-        facts = facts_of(answer, guarantee, self.request.verb, self.account.name, entry)
+        asked = self.request.asked()
+        facts = facts_of(answer, guarantee, self.request.verb, self.account.name, entry, asked)
         release = Release(answer.rows, facts)
         release.withheld = answer.withheld
         return release

@@ -60,4 +60,4 @@ def lines(text: str) -> list[str]:
     """A long text, broken for a subtitle."""
     import textwrap
 
-    return textwrap.wrap(visible(text), 90)
+    return textwrap.wrap(visible(text), 75)

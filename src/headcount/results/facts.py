@@ -40,6 +40,8 @@ class Facts:
     """Further numbers that belong to the rows, by name."""
     bars: str = ""
     """What the error bars cover, where that is not all there is."""
+    asked: Mapping[str, str] = field(default_factory=dict)
+    """The question: its public arguments, by name."""
 
     @property
     def of_bars(self) -> str:

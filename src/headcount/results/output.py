@@ -22,6 +22,7 @@ from headcount.screens import quoted
 
 ROWS = (".parquet", ".csv")
 PICTURES = (".svg", ".png", ".html")
+PAGES = (".html",)
 BESIDE = "-metadata.json"
 """After the name of a CSV file: where the facts of it are, as CSV on the Web has it."""
 SPARE_BYTES = 1 << 16

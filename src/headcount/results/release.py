@@ -16,6 +16,7 @@ from headcount.results.cells import without_formulas
 from headcount.results.facts import Facts
 from headcount.results.output import (
     BESIDE,
+    PAGES,
     PICTURES,
     ROWS,
     check_beside,
@@ -165,6 +166,17 @@ class Release:
             drawn: alt.LayerChart = chart(self._table, self.facts)
             return drawn
         return self._written(path, PICTURES, lambda draft: save(self._table, self.facts, draft))
+
+    def report(self, path: str | Path) -> Path:
+        """Write one page, .html, with everything: the rows, a picture, the question, the method,
+        the promise in plain words, the entry that paid. It loads nothing, and prints well.
+        """
+        from headcount.results.report import report_of
+
+        page = report_of(
+            self._table, self.facts, withheld=self.withheld, again=self.again, key=self.key
+        )
+        return self._written(path, PAGES, lambda draft: _write_text(draft, page))
 
     def _written(
         self, path: str | Path, endings: tuple[str, ...], write: Callable[[Path], None]

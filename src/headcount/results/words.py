@@ -36,17 +36,20 @@ def said_of(some: Shown, facts: Facts, *, n_withheld: int, again: str | None) ->
     """What is said under the rows, a sentence a line, with the guarantee in one of them."""
     said = [f"{facts.bars_said}."] if some.names else [why_none(facts, n_withheld)]
     if n_withheld:
-        rows = "row was" if n_withheld == 1 else "rows were"
-        said.append(
-            f"{n_withheld:,} more {rows} measured and withheld, for bars wider than the target: "
-            "release.withheld."
-        )
+        said.append(withheld_words(n_withheld))
     said.append(f"Guarantee: {facts.guarantee}.")
     if facts.account:
         said.append(f"Paid by entry {facts.entry} of account {facts.account!r}.")
     if again is not None:
         said.append(f"Shown again, free: {again}.")
     return said
+
+
+def withheld_words(n_withheld: int, where: str = "They are in release.withheld") -> str:
+    """What is said of rows that a target left out."""
+    rows = "row was" if n_withheld == 1 else "rows were"
+    why = "measured and withheld, for bars wider than the target"
+    return f"{n_withheld:,} more {rows} {why}. {where}."
 
 
 def why_none(facts: Facts, n_withheld: int = 0) -> str:
