@@ -212,6 +212,9 @@ def result(
     out: option.Out = None,
     plot: option.Plot = None,
     report: option.Report = None,
+    json: option.Json = False,
+    csv: option.AsCsv = False,
+    quiet: option.Quiet = False,
     ledger: str | None = WHERE,
 ) -> None:
     """Show what was released under a key, from the ledger alone. Nothing is read or charged."""
@@ -219,7 +222,7 @@ def result(
     from headcount.cli.show import write_and_show
     from headcount.releases.stored import stored_release
 
-    output = Output(out, plot, report)
+    output = Output.asked(out, plot, report, as_json=json, as_csv=csv, quiet=quiet)
     book = _there(ledger)
     output.check(files_of_ledger(ledger))
     release = stored_release(book, key, account, part)

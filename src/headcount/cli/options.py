@@ -66,9 +66,24 @@ Again = Annotated[
     str | None,
     typer.Option(help="Show the release of this key, or of the one that begins so; never charge."),
 ]
-Out = Annotated[Path | None, typer.Option(help="Write the rows here: .parquet or .csv.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Write the rows here: .parquet or .csv; - is standard output.")
+]
 Plot = Annotated[Path | None, typer.Option(help="Draw the rows here: .svg, .png or .html.")]
 Report = Annotated[Path | None, typer.Option(help="Write a page about the release here: .html.")]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="All rows and facts as JSON on standard output, and nothing else."),
+]
+AsCsv = Annotated[
+    bool,
+    typer.Option(
+        "--csv", help="All rows as CSV on standard output, and nothing else: --out - too."
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print the rows and errors, and nothing else.")
+]
 OnlyPlan = Annotated[bool, typer.Option("--plan", help="Only show the plan: nothing is spent.")]
 
 

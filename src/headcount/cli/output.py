@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
+from headcount.cli.piped import kind_of
 from headcount.errors import OutputError, UsageError
 from headcount.results.output import PAGES, PICTURES, ROWS, check_output, write_whole
 
@@ -24,6 +26,29 @@ class Output:
     out: Path | None
     plot: Path | None
     report: Path | None = None
+    piped: str | None = None
+    """How the rows are written to standard output, where other programs read them."""
+    quiet: bool = False
+
+    @classmethod
+    def asked(
+        cls,
+        out: Path | None,
+        plot: Path | None,
+        report: Path | None,
+        *,
+        as_json: bool = False,
+        as_csv: bool = False,
+        quiet: bool = False,
+    ) -> Output:
+        """What the options of a command ask for."""
+        piped = kind_of(out, as_json=as_json, as_csv=as_csv)
+        return cls(None if str(out) == "-" else out, plot, report, piped, quiet)
+
+    @property
+    def aside(self) -> TextIO:
+        """Where all goes that is not a row."""
+        return sys.stdout if self.piped is None else sys.stderr
 
     def check(self, avoid: Iterable[str | Path], n_bytes: int = 0) -> None:
         """Refuse a place that cannot be written, or that holds what the command needs."""

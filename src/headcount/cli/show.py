@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headcount.cli import terminal
+from headcount.cli import piped, terminal
 from headcount.cli.spelling import in_shell
 from headcount.cli.stopped import saying_what_was_charged
 from headcount.releases.arguments import checked_release
@@ -35,11 +36,13 @@ def release_and_show(
     checked_release(key=key, again=again, fresh=fresh, progress=str)
     named = key if again is None else plan.key_shown(again)
     said = plan.described(key=named, fresh=fresh, word="--fresh")
-    print(said)
     if only_plan:
+        print(said)
         return
+    if not output.quiet:
+        print(said, file=output.aside)
     with saying_what_was_charged(plan, key=key, fresh=fresh):
-        release = staged(plan, key=key, again=again, fresh=fresh)
+        release = staged(plan, quiet=output.quiet, key=key, again=again, fresh=fresh)
         notes = [note for note in map(visible, release.facts.notes) if note.rstrip(".") not in said]
         write_and_show(release, output, notes, AGAIN)
         # Whoever reads may be slow: until all is handed over, a stop says what was charged.
@@ -52,14 +55,20 @@ def write_and_show(release: Release, output: Output, notes: Sequence[str], again
     try:
         wrote = output.write(release, again)
     finally:
-        rows(release)
-        for line in (*notes, *wrote):
-            print(visible(line))
+        if output.piped is not None:
+            piped.write(release, output.piped)
+        with redirect_stdout(output.aside):
+            if output.piped is None:
+                rows(release)
+            if not output.quiet:
+                words(release)
+                for line in (*notes, *wrote):
+                    print(visible(line))
 
 
-def staged(plan: Plan, **asked: Any) -> Release:
+def staged(plan: Plan, *, quiet: bool = False, **asked: Any) -> Release:
     """Release a plan, with the stage it is in on the screen."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, quiet=quiet)
     with console.status("starting") as status:
         return plan.release(progress=lambda stage: status.update(stage), **asked)
 
@@ -86,6 +95,10 @@ def rows(release: Release) -> None:
         console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
     if release.facts.bars and table.num_rows:
         console.print(visible(release.facts.of_bars))
+
+
+def words(release: Release) -> None:
+    """What is promised, who paid, and how to have the same rows again."""
     print(f"\n{visible(release.guarantee)}")
     if release.facts.account:
         print(f"paid by entry {release.entry} of account {release.facts.account!r}")

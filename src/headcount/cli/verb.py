@@ -33,6 +33,9 @@ LAST: dict[str, tuple[Any, Any]] = {
     "out": (option.Out, None),
     "plot": (option.Plot, None),
     "report": (option.Report, None),
+    "json": (option.Json, False),
+    "csv": (option.AsCsv, False),
+    "quiet": (option.Quiet, False),
     "plan": (option.OnlyPlan, False),
 }
 
@@ -52,7 +55,12 @@ def verb(name: str) -> Callable[..., None]:
 
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
         spend = option.spend_of(said["epsilon"], said["spend"])
-        output = Output(said["out"], said["plot"], said["report"])
+        output = Output.asked(
+            *(said[name] for name in ("out", "plot", "report")),
+            as_json=said["json"],
+            as_csv=said["csv"],
+            quiet=said["quiet"],
+        )
         if given.get("groups") is not None:
             # Once: a shell may hand over what cannot be read a second time.
             given["groups"] = written.lines(given["groups"])
