@@ -24,6 +24,7 @@ from headcount.version import __version__
 
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
+    from headcount.receipts.verify import verify
     from headcount.releases.open import open  # noqa: A004
     from headcount.streams.stream import Stream
     from headcount.tables.by import bins, truncate
@@ -49,6 +50,7 @@ __all__ = [
     "open",
     "public",
     "truncate",
+    "verify",
 ]
 
 
@@ -60,6 +62,7 @@ _FOUND_IN = {
     "open": "releases.open",
     "public": "tables.public",
     "truncate": "tables.by",
+    "verify": "receipts.verify",
 }
 
 

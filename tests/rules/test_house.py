@@ -50,6 +50,7 @@ def test_public_names_are_these_and_sorted() -> None:
         "open",
         "public",
         "truncate",
+        "verify",
     ]
     assert all(hasattr(headcount, name) for name in headcount.__all__)
 

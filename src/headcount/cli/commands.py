@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headcount.cli import audit, demo, doctor, ledger, stream
+from headcount.cli import audit, demo, doctor, ledger, receipt, stream
 from headcount.cli.verb import verb
 from headcount.releases.verbs import VERBS
 from headcount.version import __version__
@@ -26,6 +26,8 @@ for name in VERBS:
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("audit")(audit.audit)
+app.command("receipt")(receipt.receipt)
+app.command("verify")(receipt.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(stream.app, name="stream")
 

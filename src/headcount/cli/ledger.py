@@ -47,7 +47,7 @@ def _ledger(address: str | None) -> Ledger:
     return Ledger(default_ledger(address))
 
 
-def _there(address: str | None) -> Ledger:
+def there(address: str | None) -> Ledger:
     """The ledger that is there: who only looks makes none."""
     from headcount.ledger.ledger import Ledger
     from headcount.releases.accounts import ledger_place
@@ -146,7 +146,7 @@ def show(
     """Show the budget of each account, and who spent it, when, on which release."""
     from rich.console import Console
 
-    book = _there(ledger)
+    book = there(ledger)
     # A pipe has no width of its own, and must not cut what others read.
     console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     print(f"ledger {visible(book.address)}")
@@ -223,7 +223,7 @@ def result(
     from headcount.releases.stored import stored_release
 
     output = Output.asked(out, plot, report, as_json=json, as_csv=csv, quiet=quiet)
-    book = _there(ledger)
+    book = there(ledger)
     output.check(files_of_ledger(ledger))
     release = stored_release(book, key, account, part)
     write_and_show(release, output, release.facts.notes, "The same command shows them again.")
@@ -239,7 +239,7 @@ def statement(
     from headcount.ledger.statement.statement import statement as written
 
     as_html = out is not None and out.suffix.lower() == ".html"
-    write_text(out, (".md", ".html"), lambda: written(_there(ledger), account, as_html=as_html))
+    write_text(out, (".md", ".html"), lambda: written(there(ledger), account, as_html=as_html))
 
 
 @app.command()
@@ -249,7 +249,7 @@ def grant(
     ledger: str | None = WHERE,
 ) -> None:
     """Let somebody use a ledger on PostgreSQL: charge, or only read, or own it."""
-    print(visible_lines(_there(ledger).grant(role, name)))
+    print(visible_lines(there(ledger).grant(role, name)))
 
 
 @app.command()
@@ -258,7 +258,7 @@ def revoke(
     ledger: str | None = WHERE,
 ) -> None:
     """Take all of a role's rights on a ledger on PostgreSQL. What it spent stays spent."""
-    book = _there(ledger)
+    book = there(ledger)
     book.revoke(name)
     print(visible_lines(f"{name} has no rights on the ledger {book.address} any more."))
 
@@ -276,7 +276,7 @@ def verify(
 
         place, history = str(copy), verify_copy(copy)
     else:
-        book = _there(ledger)
+        book = there(ledger)
         place, history = book.address, book.verify()
     print(f"The ledger {visible(place)} is as it was written.")
     read = "hashes agree" if history.read_results else "named here, and kept elsewhere"
@@ -308,6 +308,12 @@ def _how_new(head: Head) -> str:
 
 
 @app.command()
+def key(ledger: str | None = WHERE) -> None:
+    """Show the public key of receipts that are signed here; the first look makes it."""
+    print(there(ledger).signing_key().public)
+
+
+@app.command()
 def export(
     out: Path | None = typer.Option(None, help="Write here. Default: the screen."),
     ledger: str | None = WHERE,
@@ -316,6 +322,6 @@ def export(
     import json
 
     def lines() -> str:
-        return "".join(json.dumps(entry) + "\n" for entry in _there(ledger).journal())
+        return "".join(json.dumps(entry) + "\n" for entry in there(ledger).journal())
 
     write_text(out, (), lines)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from typing import Any
 
 from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, shown, stated_epsilon
 from headcount.privacy.budget import Budget
@@ -136,6 +137,22 @@ class Entry:
         if "where" in self.about:
             words.append(f"where {self.about['where']}")
         return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a ledger has to show for one charge, to somebody who does not have the ledger.
+
+    opened, entry:  the entry that opened the account, and the charge, field by field
+    newest:         number and hash of the newest entry that is no result
+    spent:          all charges of the account up to this one, in whole units of rho and delta
+    """
+
+    ledger: str
+    opened: Mapping[str, Any]
+    entry: Mapping[str, Any]
+    newest: tuple[int, str]
+    spent: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,10 @@ class Heads:
         """Where the sums of a ledger that was read before are kept."""
         return self._path(ledger, "sums")
 
+    def key(self, ledger: str) -> Path:
+        """Where the key is that receipts of a ledger are signed with."""
+        return self._path(ledger, "key")
+
     @property
     def paths(self) -> list[Path]:
         """The files, for whoever must remove them."""

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger import asking, charging, opening, parts, pieces, reading
-from headcount.ledger.account import Account, Charge, Entry, Opening, Quota, quota_left, units_up
+from headcount.ledger.account import (
+    Account,
+    Charge,
+    Entry,
+    Opening,
+    Proof,
+    Quota,
+    quota_left,
+    units_up,
+)
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.arguments import read
 from headcount.ledger.history import History
@@ -26,6 +35,9 @@ from headcount.privacy.event import Event, to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
+
+if TYPE_CHECKING:
+    from headcount.ledger.keys import SigningKey
 
 
 class Ledger(Opened):
@@ -179,6 +191,25 @@ class Ledger(Opened):
         """Which rounds of the charge of this number have shown something."""
         number = read("sequence", sequence)
         return self._read(lambda c: parts.numbers(reading.runs(c), number), [])
+
+    def proof_of(self, sequence: int) -> Proof:
+        """What the journal has to show for the charge of this number."""
+        number = read("sequence", sequence)
+        found = self._read(lambda c: reading.proof_of(c, self._id, number), None)
+        if found is None:
+            raise UsageError(
+                f"Entry {number} of the ledger {self.address!r} is no charge. Nothing was signed "
+                "and nothing was charged. See the entries with: headcount ledger show"
+            )
+        return found
+
+    def signing_key(self) -> SigningKey:
+        """The key that receipts are signed with here; the first look makes it."""
+        from headcount.ledger.keys import signing_key
+
+        self.must_be_there()
+        self._heads.make_folder()
+        return signing_key(self._heads.key(self._id))
 
     def journal(self) -> list[dict[str, Any]]:
         """Every entry of every kind, oldest first, with its hash."""

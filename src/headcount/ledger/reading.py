@@ -9,8 +9,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from headcount.ledger.account import Account, Entry, Quota, from_units
-from headcount.ledger.journal import CHARGE, COVER, is_kind
+from headcount.ledger.account import Account, Entry, Proof, Quota, from_units
+from headcount.ledger.journal import CHARGE, COVER, IN_CHAIN, OPEN, PART, RESULT, is_kind
 from headcount.ledger.schema import accounts, covers, entries, parts, pieces, quotas, results
 from headcount.privacy.event import from_record
 from headcount.privacy.neighbours import Neighbours
@@ -144,6 +144,32 @@ def charges_of(connection: sa.Connection, account: str, verb: str | None = None)
         )
         for row in connection.execute(query)
     ]
+
+
+def proof_of(connection: sa.Connection, ledger: str, sequence: int) -> Proof | None:
+    """What the journal has to show for the charge of this number."""
+    whole = sa.select(entries).where(IN_CHAIN)
+    found = connection.execute(whole.where(is_kind(CHARGE), entries.c.sequence == sequence)).first()
+    if found is None:
+        return None
+    same = entries.c.account == found.account
+    opened = connection.execute(whole.where(is_kind(OPEN), same)).one()
+    # The hash of a result vouches for the moment it was stored; how long a release took is for
+    # nobody outside.
+    before_reading = whole.where(~is_kind(RESULT), ~is_kind(PART))
+    newest = connection.execute(before_reading.order_by(entries.c.sequence.desc()).limit(1)).one()
+    spent = connection.execute(
+        sa.select(sa.func.sum(entries.c.rho), sa.func.sum(entries.c.delta)).where(
+            is_kind(CHARGE), IN_CHAIN, same, entries.c.sequence <= sequence
+        )
+    ).one()
+    return Proof(
+        ledger,
+        dict(opened._mapping),
+        dict(found._mapping),
+        (int(newest.sequence), str(newest.hash)),
+        (int(spent[0]), int(spent[1])),
+    )
 
 
 def users_of(connection: sa.Connection, account: str) -> set[str]:

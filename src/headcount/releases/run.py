@@ -21,6 +21,7 @@ from headcount.privacy.unit import User
 from headcount.releases.promised import facts_of, guarantee_of
 from headcount.releases.request import Request
 from headcount.releases.session import Answer, Session
+from headcount.releases.signing import Signer
 from headcount.releases.stages import Progress, Stages
 from headcount.results.release import Release
 from headcount.stops import heeding_stops, raise_if_stopped, without_history
@@ -131,7 +132,7 @@ def run(
     if known is not None:
         _refuse_unpaid(work, known)
         if known.result is not None:
-            return _again(known, key)
+            return _again(known, key, ledger)
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     engine = work.table.engine
@@ -146,7 +147,7 @@ def run(
             charge = work.charged(ledger, opening, key=own, fresh=fresh)
             _refuse_unpaid(work, charge)
             if charge.result is not None:
-                return _again(charge, key)
+                return _again(charge, key, ledger)
             _log(charge, key, ledger, opening)
             stages(READING)
             session = Session(chance, new_key(), store, stages)
@@ -157,8 +158,8 @@ def run(
         stages(STORED)
         if stored != payload:
             # Another process drew under the same charge, and was first.
-            return _again(replace(charge, result=stored), key)
-        return Release.from_bytes(stored, key=charge.key)
+            return _again(replace(charge, result=stored), key, ledger)
+        return Release.from_bytes(stored, key=charge.key, signer=Signer(ledger, charge.sequence))
 
 
 def _log(charge: Charge, key: str | None, ledger: Ledger, opening: Opening) -> None:
@@ -179,13 +180,14 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
         )
 
 
-def _again(charge: Charge, key: str | None) -> Release:
+def _again(charge: Charge, key: str | None, ledger: Ledger) -> Release:
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
     words = f"{charge.named}, of the table as it was then; fresh=True draws and charges anew"
     if key not in (None, charge.key):
         words = f"{words}. {_not_used(charge, key)}"
-    return Release.from_bytes(charge.result, key=charge.key, again=words)
+    signer = Signer(ledger, charge.sequence)
+    return Release.from_bytes(charge.result, key=charge.key, again=words, signer=signer)
 
 
 def _not_used(charge: Charge, key: str | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headcount.errors import UsageError
 from headcount.ledger.journal import CHARGE
 from headcount.privacy.argument import NOTHING
+from headcount.releases.signing import Signer
 from headcount.results.release import Release
 from headcount.screens import quoted
 
@@ -47,7 +48,8 @@ def stored_release(
             "rows yet. Give the command that asked for it again: it is finished without a second "
             "charge."
         )
-    return Release.from_bytes(charge.result, key=charge.key, again=charge.named)
+    signer = Signer(book, charge.sequence)
+    return Release.from_bytes(charge.result, key=charge.key, again=charge.named, signer=signer)
 
 
 def _of_round(book: Ledger, charge: Charge, part: int | None) -> Release:
@@ -59,7 +61,8 @@ def _of_round(book: Ledger, charge: Charge, part: int | None) -> Release:
             f"Entry {charge.sequence} pays for several rounds and {missing}. Rounds that were "
             f"shown: {shown}. Write --part and one of them. {NOTHING}"
         )
-    return Release.from_bytes(found, key=charge.key, again=charge.named)
+    signer = Signer(book, charge.sequence, part)
+    return Release.from_bytes(found, key=charge.key, again=charge.named, signer=signer)
 
 
 def _which(start: str, account: str | None, accounts: set[str]) -> str:

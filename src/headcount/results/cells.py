@@ -36,6 +36,24 @@ def without_formulas(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=names.to_pylist())
 
 
+def with_formulas(table: pa.Table) -> pa.Table:
+    """The table that ``without_formulas`` made this one of: no two become one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in (*table.columns, pa.chunked_array([table.column_names], pa.string())):
+        if pa.types.is_string(column.type):
+            bare = pc.utf8_slice_codeunits(column, 1)
+            is_marked = pc.and_(
+                pc.starts_with(column, "'"), pc.match_substring_regex(bare, FORMULA)
+            )
+            column = pc.if_else(is_marked, bare, column)
+        columns.append(column)
+    *columns, names = columns
+    return pa.table(columns, names=names.to_pylist())
+
+
 def label(value: object) -> str:
     """A value of a group in a few words that cannot act on a screen; all of it is in the rows."""
     text = MISSING if value is None else visible(str(value))

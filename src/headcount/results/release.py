@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from headcount.errors import LedgerError, MissingExtraError, OutputError
+from headcount.errors import LedgerError, MissingExtraError, OutputError, UsageError
 from headcount.results.cells import without_formulas
 from headcount.results.facts import Facts
 from headcount.results.output import (
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA_KEY = b"headcount"
+RECEIPTS = (".json",)
 
 
 class Release:
@@ -46,6 +47,9 @@ class Release:
     """The key of the entry: with it, a job that is repeated is shown the same rows."""
     again: str | None = None
     """Which entry these rows were shown from, if they were not drawn just now."""
+
+    signer: Callable[[], str] | None = None
+    """Signs the receipt, where the ledger that paid is at hand; it stays in its process."""
 
     withheld: pa.Table | None = None
     """Rows that were measured too, in the same columns, where a target left them out."""
@@ -178,6 +182,33 @@ class Release:
         )
         return self._written(path, PAGES, lambda draft: _write_text(draft, page))
 
+    @overload
+    def receipt(self) -> str: ...
+    @overload
+    def receipt(self, path: str | Path) -> Path: ...
+    def receipt(self, path: str | Path | None = None) -> str | Path:
+        """Sign what this release was, cost and was paid from, for whoever was not there.
+
+        The text, or with a path a .json file. ``headcount verify`` checks it, also offline and
+        without the ledger. Nothing is read from the table and nothing is charged.
+        """
+        if self.signer is None:
+            held = (
+                f"headcount receipt {self.key}" if self.key else "headcount receipt, with its key"
+            )
+            raise UsageError(
+                "This release does not know the ledger that paid for it: it was copied, or is a "
+                "stream's, which has none. Nothing was signed. From a ledger, sign it by: "
+                f"{held}"
+            )
+        if path is None:
+            return self.signer()
+        where, signer = check_output(path, RECEIPTS), self.signer
+        return self._written(where, RECEIPTS, lambda draft: _write_text(draft, signer()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "signer"}
+
     def _written(
         self, path: str | Path, endings: tuple[str, ...], write: Callable[[Path], None]
     ) -> Path:
@@ -204,7 +235,12 @@ class Release:
 
     @classmethod
     def from_bytes(
-        cls, payload: bytes, *, key: str | None = None, again: str | None = None
+        cls,
+        payload: bytes,
+        *,
+        key: str | None = None,
+        again: str | None = None,
+        signer: Callable[[], str] | None = None,
     ) -> Release:
         """Read a stored release back."""
         import pyarrow as pa
@@ -228,7 +264,7 @@ class Release:
                 "was charged. Ask the ledger's owner who stored it; fresh=True, under a new key, "
                 "draws and charges anew."
             ) from None
-        release.key, release.again = key, again
+        release.key, release.again, release.signer = key, again, signer
         release.withheld = others[0] if others else None
         return release
 

@@ -1,0 +1,150 @@
+"""Check a receipt without the ledger, the table or a network, and say what is wrong with it.
+
+All costs are worked out anew from the events. What one entry cannot show, the sum of all charges
+before it, is checked for being possible: at least this charge, and at most the limit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT
+from headcount.accounting.sampling.search import MAX_THRESHOLD
+from headcount.errors import HeadcountError, LedgerError
+from headcount.ledger.costs import least_units, understated
+from headcount.ledger.journal import CHARGE, HASHED, OPEN, hash_of, start
+from headcount.ledger.keys import is_public, is_signed
+from headcount.receipts.claims import claims, units_in
+from headcount.receipts.form import canonical
+from headcount.screens import visible
+
+EXACT = re.compile(r"\d{1,2000}(/\d{1,2000})?")
+MOST_SAMPLES = 10**6
+MOST_EVENTS = 10_000
+LONGEST_SAID = 240
+BY_A_CRUMB = Fraction(2, 10**6)
+"""Logarithms differ in their last digits from machine to machine."""
+SENSELESS = (HeadcountError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
+
+
+def faults(body: Mapping[str, Any], public_key: str | None) -> list[str]:
+    """What is wrong with a receipt, in a sentence each; nothing where nothing is."""
+    found = [*_signature(body, public_key), *_chain(body["chain"])]
+    chain = body["chain"]
+    try:
+        found += _costs(chain["opened"], chain["entry"])
+        found += _claims(body)
+    except LedgerError as error:
+        found.append(f"What the entry was charged for cannot be paid for: {_short(str(error))}")
+    except (*SENSELESS, RecursionError):
+        found.append(
+            "The entry in chain makes no sense: what it was charged for cannot be worked out."
+        )
+    return found
+
+
+def _signature(body: Mapping[str, Any], public_key: str | None) -> Iterator[str]:
+    key, value = body["signature"]["key"], body["signature"]["value"]
+    if not is_public(key):
+        yield "signature.key is no public key: it must be ed25519: and 64 hexadecimal digits."
+        return
+    if public_key is not None and key != public_key:
+        yield f"It was signed with another key than the one you gave: {key}."
+    if not is_signed(key, value, canonical(body)):
+        yield (
+            "The signature is not of this text: something in it was changed after it was signed, "
+            "or the key or the signature was."
+        )
+
+
+def _chain(chain: Mapping[str, Any]) -> Iterator[str]:
+    opened, entry, head = chain["opened"], chain["entry"], chain["head"]
+    for name, one, kind in (("opened", opened, OPEN), ("entry", entry, CHARGE)):
+        if one["kind"] != kind:
+            yield f"chain.{name} must be an entry of the kind {kind!r}."
+        if one["hash"] != hash_of([one[field] for field in HASHED]):
+            yield f"chain.{name} has not the hash that its fields make: one of them was changed."
+    if opened["account"] != entry["account"]:
+        yield "chain.opened opens another account than the one that chain.entry charges."
+    if not 0 < opened["sequence"] < entry["sequence"] <= head["sequence"]:
+        yield (
+            "The numbers in chain are not in order: an account is opened before it is charged, and "
+            "no entry is newer than the head."
+        )
+    if head["sequence"] == entry["sequence"] and head["hash"] != entry["hash"]:
+        yield "chain.head has the number of the entry and another hash."
+    if entry["sequence"] == opened["sequence"] + 1 and entry["previous"] != opened["hash"]:
+        yield "chain.entry comes right after chain.opened and does not hold its hash."
+    if opened["sequence"] == 1 and opened["previous"] != start(chain["ledger"]).hash:
+        yield "chain.opened is the first entry, and of another ledger than chain.ledger says."
+
+
+def _costs(opened: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str]:
+    """The charge against what its events cost, worked out anew."""
+    event = json.loads(entry["event"])
+    _refuse_endless(event)
+    rho, delta = least_units(entry["event"], entry["neighbours"], opened["neighbours"])
+    if entry["rho"] < rho or entry["delta"] < delta:
+        yield (
+            "The entry was charged less than its events cost: rho and delta in units of 1e-12 and "
+            f"1e-18 are {entry['rho']} and {entry['delta']}, and the events cost {rho} and {delta}."
+        )
+    elif understated(entry["event"], entry["neighbours"]):
+        yield "An event of the entry says that its sample costs less than it does."
+
+
+def _refuse_endless(event: Any) -> None:
+    """Refuse numbers whose cost nobody could wait for, before anything is made of them."""
+    parts = [event]
+    for part in parts:
+        if len(parts) > MOST_EVENTS:
+            raise ValueError("too many events")
+        for name, value in part.items():
+            if name == "events":
+                parts += value
+            elif name != "kind" and not EXACT.fullmatch(value):
+                raise ValueError(name)
+        if Fraction(part.get("threshold", 0)) > MAX_THRESHOLD:
+            raise ValueError("threshold")
+        if Fraction(part.get("n_samples", 0)) > MOST_SAMPLES:
+            raise ValueError("n_samples")
+
+
+def _claims(body: Mapping[str, Any]) -> Iterator[str]:
+    """What the receipt says against what its entries make of it."""
+    chain, said = body["chain"], body["account"]["spent"]
+    opened, entry = chain["opened"], chain["entry"]
+    if not EXACT.fullmatch(str(json.loads(opened["event"])["stated_delta"])):
+        raise ValueError("stated_delta")
+    spent = units_in(said["rho"], RHO_UNIT), units_in(said["delta"], DELTA_UNIT)
+    if spent[0] is None or spent[1] is None:
+        yield "account.spent is no whole number of the ledger's units."
+        return
+    if spent[0] < entry["rho"] or spent[1] < entry["delta"]:
+        yield "account.spent is less than this entry alone was charged."
+    if spent[0] > opened["rho"] or spent[1] > opened["delta"]:
+        yield "account.spent is more than the limit that the account was opened with."
+        return
+    expected = claims(opened, entry, (spent[0], spent[1]))
+    for part in expected:
+        yield from _different(body[part], expected[part], part)
+
+
+def _different(said: Any, made: Any, path: str) -> Iterator[str]:
+    if isinstance(said, dict) and isinstance(made, dict) and said.keys() == made.keys():
+        for name in made:
+            yield from _different(said[name], made[name], f"{path}.{name}")
+    elif path.endswith(".epsilon"):
+        if abs(Fraction(said) - Fraction(made)) > BY_A_CRUMB:
+            yield f"{path} is {said}, and worked out anew it is {made}."
+    elif said != made:
+        yield f"{path} is {_short(said)}, and the entries in chain make it {_short(made)}."
+
+
+def _short(value: Any) -> str:
+    text = visible(value if isinstance(value, str) else json.dumps(value))
+    return text if len(text) <= LONGEST_SAID else f"{text[: LONGEST_SAID - 1]}…"

@@ -1,0 +1,87 @@
+"""What a receipt says of a release and its account, all of it worked out from the ledger's entries.
+
+Whoever makes a receipt writes these down; whoever checks one works them out again and compares.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, stated_epsilon
+from headcount.ledger.account import from_units
+from headcount.privacy.spend import Zcdp
+from headcount.privacy.unit import Device, Unit, User
+
+MILLIONTH = 10**6
+
+
+def claims(
+    opened: Mapping[str, Any], entry: Mapping[str, Any], spent: tuple[int, int]
+) -> dict[str, dict[str, Any]]:
+    """The parts ``release``, ``cost`` and ``account`` of a receipt.
+
+    opened:  the entry that opened the account
+    entry:   the charge
+    spent:   all charges of the account up to this one, in whole units
+    """
+    about, event = json.loads(entry["about"]), json.loads(entry["event"])
+    stated_delta = str(json.loads(opened["event"])["stated_delta"])
+    limit = from_units(opened["rho"], opened["delta"])
+    at = Fraction(stated_delta)
+    alone = epsilon_at(from_units(entry["rho"], 0).rho, at - limit.delta)
+    return {
+        "release": {
+            "verb": entry["verb"],
+            "about": about,
+            "events": event.get("events", [event]),
+            "unit": str(unit_of(about)),
+            "neighbours": entry["neighbours"],
+        },
+        "cost": {
+            **_spelled(entry["rho"], entry["delta"]),
+            "epsilon": epsilon_text(alone),
+            "at_delta": stated_delta,
+        },
+        "account": {
+            "name": opened["account"],
+            "neighbours": opened["neighbours"],
+            "delta": stated_delta,
+            "limit": _stated(limit, at),
+            "spent": _stated(from_units(*spent), at),
+        },
+    }
+
+
+def unit_of(about: Mapping[str, str]) -> Unit:
+    """Who is protected, from what was asked."""
+    return User(about["user"]) if "user" in about else Device(about["population"])
+
+
+def _stated(spend: Zcdp, at: Fraction) -> dict[str, str]:
+    units = int(spend.rho / RHO_UNIT), int(spend.delta / DELTA_UNIT)
+    return {**_spelled(*units), "epsilon": epsilon_text(stated_epsilon(spend, at))}
+
+
+def _spelled(rho: int, delta: int) -> dict[str, str]:
+    return {"rho": decimal(rho, 12), "delta": decimal(delta, 18)}
+
+
+def decimal(units: int, digits: int) -> str:
+    """Whole units of so many digits behind the point, as the shortest decimal number."""
+    whole, rest = divmod(units, 10**digits)
+    return f"{whole}.{rest:0{digits}d}".rstrip("0").removesuffix(".")
+
+
+def units_in(text: str, unit: Fraction) -> int | None:
+    """A decimal number in whole units; nothing where it is no whole number of them."""
+    units = Fraction(text) / unit
+    return int(units) if units.denominator == 1 else None
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """An epsilon with six digits behind the point, rounded up."""
+    return decimal(math.ceil(epsilon * MILLIONTH), 6)
