@@ -52,6 +52,7 @@ MAY = {
         "ledger/stores/migrations/versions/r0001_journal.py": "the name of a ledger",
     },
     "X25519PrivateKey": {"fleet/seal.py": "keys of rounds, which the library draws"},
+    "Ed25519PrivateKey": {"ledger/keys.py": "keys of receipts, which the library draws"},
     "getrandom": {},
     "SystemRandom": {},
 }

@@ -14,7 +14,7 @@ from typing import Any
 from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, stated_epsilon
 from headcount.ledger.account import from_units
 from headcount.privacy.spend import Zcdp
-from headcount.privacy.unit import Device, Unit, User
+from headcount.privacy.unit import Device, User
 
 MILLIONTH = 10**6
 
@@ -38,7 +38,7 @@ def claims(
             "verb": entry["verb"],
             "about": about,
             "events": event.get("events", [event]),
-            "unit": str(unit_of(about)),
+            "unit": unit_of(about),
             "neighbours": entry["neighbours"],
         },
         "cost": {
@@ -56,9 +56,11 @@ def claims(
     }
 
 
-def unit_of(about: Mapping[str, str]) -> Unit:
+def unit_of(about: Mapping[str, str]) -> str:
     """Who is protected, from what was asked."""
-    return User(about["user"]) if "user" in about else Device(about["population"])
+    if "population" in about:
+        return str(Device(about["population"]))
+    return str(User(about["user"])) if "user" in about else User.whom
 
 
 def _stated(spend: Zcdp, at: Fraction) -> dict[str, str]:

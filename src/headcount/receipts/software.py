@@ -13,12 +13,13 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import headcount
 from headcount.version import __version__
 
 WHEEL, CHANGED = "a wheel", "a wheel, with files that were changed since"
 SOURCE_TREE = "a source tree"
 PACKAGE = "headcount/"
+HERE = Path(__file__).parents[2]
+"""The folder that the package is in."""
 
 
 @lru_cache(maxsize=1)
@@ -27,8 +28,7 @@ def installed() -> dict[str, str]:
     lines = _recorded()
     if not lines:
         return {"signed": __version__, "from": SOURCE_TREE, "files": ""}
-    root = Path(headcount.__file__).parents[1]
-    now = [_line(root, line.split(",sha256=")[0]) for line in lines]
+    now = [_line(line.split(",sha256=")[0]) for line in lines]
     text = "".join(f"{line}\n" for line in sorted(now))
     return {
         "signed": __version__,
@@ -43,7 +43,6 @@ def _recorded() -> list[str]:
         text = distribution("headcount").read_text("RECORD") or ""
     except PackageNotFoundError:
         return []
-    here = Path(headcount.__file__).parents[1]
     rows = [row for row in csv.reader(text.splitlines()) if len(row) == 3]
     found = [
         f"{name},{digest},{size}"
@@ -51,14 +50,14 @@ def _recorded() -> list[str]:
         if name.startswith(PACKAGE) and digest.startswith("sha256=")
     ]
     is_here = any(
-        name.endswith(".dist-info/RECORD") and (here / name).is_file() for name, _, _ in rows
+        name.endswith(".dist-info/RECORD") and (HERE / name).is_file() for name, _, _ in rows
     )
     return found if is_here else []
 
 
-def _line(root: Path, name: str) -> str:
+def _line(name: str) -> str:
     try:
-        content = (root / name).read_bytes()
+        content = (HERE / name).read_bytes()
     except OSError:
         return f"{name},gone,0"
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
