@@ -72,8 +72,8 @@ def page() -> str:
         "| 1 | a fault of the system; `headcount ledger show` says what was charged |",
         "| 2 | the request makes no sense; nothing was read, nothing was charged |",
         "| 3 | the account cannot pay; nothing was read, nothing was charged |",
-        "| 4 | the ledger cannot be trusted or used as asked; nothing is released, and nothing was "
-        "charged unless the message says so |",
+        "| 4 | the ledger, or a receipt, cannot be trusted or used as asked; nothing is released, "
+        "and nothing was charged unless the message says so |",
         "| 5 | the engine failed after the charge; the charge stays |",
         "| 6 | `headcount audit` found a violation, or missed a mutant |",
         "| 7 | a file could not be written; what was paid for is stored, and the message says how "

@@ -243,6 +243,18 @@ def statement(
 
 
 @app.command()
+def registry(
+    account: str = typer.Argument(help="The dataset's name in the ledger."),
+    out: Path | None = typer.Option(None, help="Write here: .yaml. Default: the screen."),
+    ledger: str | None = WHERE,
+) -> None:
+    """Write the account as a draft record for the public registry of deployments, to fill in."""
+    from headcount.ledger.statement.registry import registry_record
+
+    write_text(out, (".yaml", ".yml"), lambda: registry_record(there(ledger), account))
+
+
+@app.command()
 def grant(
     role: str = typer.Argument(help="analyst, auditor or owner."),
     name: str = typer.Argument(help="A role that can log in to the PostgreSQL server."),

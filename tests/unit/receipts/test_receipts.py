@@ -109,17 +109,17 @@ def test_nothing_says_when_the_result_was_stored(made: Made) -> None:
 
 
 def test_rows_that_were_withheld_have_a_digest_of_their_own(tmp_path: Path) -> None:
-    rows = [(f"u{i}", f"p{j:02}") for i in range(300) for j in range(30) if i % (j + 1) == 0]
+    rows = [(f"u{i}", f"p{j:02}") for i in range(600) for j in range(80) if j < 5 or i < 3]
     user, place = zip(*rows, strict=True)
     pq.write_table(pa.table({"user": user, "place": place}), tmp_path / "t.parquet")
     data = hc.open(
         tmp_path / "t.parquet",
         user="user",
-        budget=hc.Budget(epsilon=9),
+        budget=hc.Budget(epsilon=20),
         ledger=tmp_path / "ledger.db",
     )
-    listed = [f"p{j:02}" for j in range(30)]
-    plan = data.count_users("place", groups=listed, within=0.2, spend=hc.Budget(epsilon=4))
+    listed = [f"p{j:02}" for j in range(80)]
+    plan = data.count_users("place", groups=listed, within=0.2, spend=hc.Budget(epsilon=20))
     release = plan.release()
     assert release.withheld is not None
     receipt = release.receipt(tmp_path / "receipt.json")
