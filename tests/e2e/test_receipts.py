@@ -61,7 +61,11 @@ def some_call(chooser: random.Random) -> tuple[str, dict[str, Any]]:
     return verb, chooser.choice(calls[verb])
 
 
-FINDING = [{"by": "place"}, {"by": "place", "within": 0.3}, {"by": "place", "top": 2}]
+FINDING: list[dict[str, Any]] = [
+    {"by": "place"},
+    {"by": "place", "within": 0.3},
+    {"by": "place", "top": 2},
+]
 
 
 def opened(table: Path, folder: Path, neighbours: str) -> Any:

@@ -49,7 +49,7 @@ KNOWN = {
     },
     "deployment/administrative": {"sources", "notes", "registry_authors"},
 }
-WORDS = {
+WORDS: dict[str, set[Any]] = {
     "status": {"Draft"},
     "tier": {1, 2, 3},
     "deployment/basic/data_product_type": {"Summary statistics"},

@@ -31,9 +31,10 @@ def put(path: str, value: Any) -> Change:
 
     def change(body: dict[str, Any]) -> None:
         *folders, name = path.split("/")
+        part: Any = body
         for folder in folders:
-            body = body[int(folder) if folder.isdigit() else folder]
-        body[name] = value(body.get(name)) if callable(value) else value
+            part = part[int(folder) if folder.isdigit() else folder]
+        part[name] = value(part.get(name)) if callable(value) else value
 
     return change
 
