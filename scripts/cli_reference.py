@@ -10,7 +10,7 @@ import typer.main
 
 from headcount.cli.commands import NOT_PROMISED, app
 from headcount.releases.dataset import Dataset
-from headcount.releases.verbs import VERBS
+from headcount.releases.verbs import STATED
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
@@ -47,7 +47,7 @@ def _command(path: str, command: Any) -> list[str]:
 
 def _in_python(verb: str) -> list[str]:
     """The method that a command calls, where it is a verb."""
-    if verb not in VERBS:
+    if verb not in STATED:
         return []
     parameters = list(inspect.signature(getattr(Dataset, verb)).parameters.values())[1:]
     said = [one.name for one in parameters]

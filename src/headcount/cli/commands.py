@@ -6,7 +6,7 @@ import typer
 
 from headcount.cli import audit, demo, doctor, ledger, receipt, stream
 from headcount.cli.verb import verb
-from headcount.releases.verbs import VERBS
+from headcount.releases.verbs import STATED
 from headcount.version import __version__
 
 NOT_PROMISED = (
@@ -21,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for name in VERBS:
+for name in STATED:
     app.command(name.replace("_", "-"))(verb(name))
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)

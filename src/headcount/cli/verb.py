@@ -8,7 +8,7 @@ from typing import Any
 
 from headcount.cli import options as option
 from headcount.cli import written
-from headcount.releases.verbs import VERBS
+from headcount.releases.verbs import STATED
 
 FIRST = {"source": option.Source, "user": option.User}
 LAST: dict[str, tuple[Any, Any]] = {
@@ -45,7 +45,7 @@ CSV = ("delimiter", "quote", "header", "columns")
 
 def verb(name: str) -> Callable[..., None]:
     """A command that opens a dataset, plans by the verb of this name, and releases the plan."""
-    stated = VERBS[name]
+    stated = STATED[name]
 
     def run(**given: Any) -> None:
         from headcount.cli.opened import opened

@@ -29,6 +29,7 @@ KINDS: Mapping[Written, Any] = {
     Written.LINES: Path,
     Written.RANGES: list[str],
     Written.ENDS: str,
+    Written.QUERY: str,
 }
 ENDS = ("low", "high")
 
@@ -38,6 +39,8 @@ def options(name: str, argument: Argument) -> list[Parameter]:
     says, kind = argument.says, KINDS[argument.written]
     if argument.written is Written.ENDS:
         return [_option(end, kind, one, Needed()) for end, one in zip(ENDS, says, strict=True)]
+    if argument.written is Written.QUERY:
+        return [Parameter(name, Parameter.KEYWORD_ONLY, annotation=_behind_the_source(says))]
     flags: tuple[str, ...] = ()
     default = argument.default
     if argument.written is Written.FLAG:
@@ -49,6 +52,10 @@ def options(name: str, argument: Argument) -> list[Parameter]:
     elif argument.written is Written.SEVERAL:
         default = [str(one) for one in argument.default]
     return [_option(name, kind, says, default, *flags)]
+
+
+def _behind_the_source(says: Any) -> Any:
+    return Annotated[str, typer.Argument(help=says)]
 
 
 def _option(name: str, kind: Any, says: Any, default: Any, *flags: str) -> Parameter:

@@ -31,6 +31,7 @@ MAX_RESULT_BYTES = 1 << 29
 ROW_BYTES = 40
 """Four numbers a row, and what marks a missing one."""
 MAX_COLUMNS = 64
+MAX_QUERY = 100_000
 MAX_QUANTILES = 1_000
 COUNTED = ("count", "low", "high", "sd")
 SHARED = ("other", "share", "low", "high", "sd")
@@ -99,6 +100,11 @@ def spend(value: Any, name: str) -> Budget | Fraction:
         needed = "a Budget, or a share p/q of the account's limit, above 0 and at most 1"
         raise refused(name, needed, value, f"{SPEND}. {HOW_SPEND}")
     return share
+
+
+def by_the_verb(value: Any, _: str) -> Any:
+    """Left as it is, for the check of the verb that answers."""
+    return value
 
 
 def at(value: Any, name: str) -> list[Fraction]:

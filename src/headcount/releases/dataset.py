@@ -247,6 +247,42 @@ class Dataset(Opened):
             spend=spend,
         )
 
+    def sql(
+        self,
+        query: str,
+        *,
+        groups: Sequence[Any] | None = None,
+        within: float | None = None,
+        bound: float | None = None,
+        method: str = "auto",
+        spend: Spend | None = None,
+    ) -> Plan:
+        """Plan what a query in SQL asks, where a verb means the same. Nothing is read or spent.
+
+        ``SELECT page, COUNT(DISTINCT user_id) FROM events WHERE country = 'SE' GROUP BY page
+        ORDER BY 2 DESC LIMIT 20`` is ``count_users("page", top=20)`` of those rows: the same plan,
+        and one answer. ``COUNT(*)`` is ``count_events``. All else is refused, with the nearest
+        query that works; see how-to/sql.
+
+        query:   one SELECT over this table, by the file's name without its ending, the table's
+                 name, or ``events`` where it has none
+        groups:  the groups to count, when they are public, as in the verb
+        within:  the relative error to aim at, such as 0.10
+        bound:   for how much a user counts, as in the verb
+        method:  how, as in the verb
+        spend:   what this release may cost: a ``Budget``, or a share such as ``"1/10"``
+        """
+        return planned(
+            "sql",
+            self,
+            query=query,
+            groups=groups,
+            within=within,
+            bound=bound,
+            method=method,
+            spend=spend,
+        )
+
     def __repr__(self) -> str:
         return (
             f"<Dataset {visible(self.account_name)}, users in {self.table.user!r}, {self.account}>"

@@ -42,6 +42,12 @@ class Opened:
         self._owned.check("Dataset")
         return self.ledger.find_account(self.account_name) or self.opening.account
 
+    def narrowed(self, where: str) -> Opened:
+        """The same people, by those of their rows that a public condition chooses."""
+        self._owned.check("Dataset")
+        table = self.table.narrowed(where)
+        return Opened(table, self.ledger, self.opening, where, self.mistaken_users)
+
     def opening_of(self, account: Account) -> Opening:
         """What a charge opens: nothing, where the account was there when this was planned."""
         is_new = account is self.opening.account

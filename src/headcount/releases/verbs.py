@@ -53,6 +53,8 @@ class Written(Enum):
     """Pairs around a colon, repeated."""
     ENDS = auto()
     """Two options, one for each end."""
+    QUERY = auto()
+    """A text behind the source, without an option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +249,34 @@ VERBS: dict[str, Verb] = {
     ),
 }
 
+LANGUAGES: dict[str, Verb] = {
+    "sql": Verb(
+        "Answer a query in SQL, by the verb that means the same.",
+        "sql.plan:plan_sql",
+        {
+            "query": Argument(
+                text("query='SELECT page, COUNT(*) FROM events GROUP BY page'", check.MAX_QUERY),
+                "SELECT page, COUNT(DISTINCT user_id) FROM events GROUP BY page.",
+                Written.QUERY,
+                Needed(),
+            ),
+            "groups": Argument(check.by_the_verb, _groups.says, Written.LINES),
+            "within": Argument(check.by_the_verb, _within.says, Written.REAL),
+            "bound": Argument(
+                check.by_the_verb, "For how much a user counts, as in the verb.", Written.WHOLE
+            ),
+            "method": Argument(check.by_the_verb, "How, as in the verb.", default="auto"),
+        },
+    ),
+}
+"""Other ways to write what a verb answers: their plans are the verb's own."""
+STATED = VERBS | LANGUAGES
+"""All that is asked of a dataset."""
+
 
 def planned(verb: str, dataset: Opened, **given: Any) -> Plan:
     """Read the arguments, refuse what cannot be, and plan."""
-    stated = VERBS[verb]
+    stated = STATED[verb]
     said = checked_by(stated.checks, given.items())
     module, function = stated.plan.split(":")
     plan: Plan = getattr(import_module(f"{PLANS}.{module}"), function)(dataset, **said)

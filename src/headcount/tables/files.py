@@ -22,7 +22,7 @@ from headcount.tables.identity import of_files
 from headcount.tables.parquet_files import ParquetFiles
 from headcount.tables.parquet_schema import check_schemas
 from headcount.tables.scratch import Scratch
-from headcount.tables.source import NOTHING, Options, Source
+from headcount.tables.source import CALLED, NOTHING, Options, Source
 
 ROWS = "headcount_rows"
 SHORT_RULE = "A compressed file that is cut short or damaged counts as far as it can be read."
@@ -106,6 +106,14 @@ def _ending(path: str) -> str:
     return "csv" if name.name.endswith((".csv", ".csv.gz")) else name.suffix.lstrip(".")
 
 
+def _called(pattern: str) -> tuple[str, ...]:
+    """A file's name without its ending; the files of a pattern have none in common."""
+    name = os.path.basename(pattern)
+    for ending in (".gz", ".csv", ".parquet"):
+        name = name[: -len(ending)] if name.lower().endswith(ending) else name
+    return (name,) if name and os.path.isfile(pattern) else (CALLED,)
+
+
 def check_names(countable: Sequence[str], others: Sequence[str], where: str) -> None:
     """Refuse names that DuckDB takes for one, and a table of which nothing can be counted."""
     names = [*countable, *others]
@@ -164,6 +172,7 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
         rules=rules,
         identity=identity,
         lists_columns=csv.columns is not None,
+        called=_called(pattern),
     )
 
 
@@ -194,4 +203,5 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
         others=(*others, *more),
         identity=identity,
         rules=(MENDED_RULE, *([FOLDER_RULE] if folders[0] else []), *type_rules(options.types)),
+        called=_called(pattern),
     )

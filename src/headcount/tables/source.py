@@ -12,6 +12,8 @@ from headcount.tables.engine import Engine
 from headcount.tables.identity import Identity
 
 NOTHING = "Nothing was read and nothing was charged."
+CALLED = "events"
+"""What a query calls a table that has no name of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +75,5 @@ class Source:
     identity: Identity = field(default_factory=Identity)
     lists_columns: bool = True
     """Whether a refusal may list the columns: a CSV file without a header has a record there."""
+    called: tuple[str, ...] = (CALLED,)
+    """What a query calls it: its name, after its schema where that was given."""

@@ -23,7 +23,7 @@ from headcount.tables.address import (
 )
 from headcount.tables.engine import Engine, require
 from headcount.tables.identity import Identity, hashed
-from headcount.tables.source import NOTHING, Options, Source
+from headcount.tables.source import CALLED, NOTHING, Options, Source
 
 
 def find_source(source: object, user: str, options: Options) -> Source:
@@ -119,7 +119,10 @@ def _of_address(engine: Engine, table: Any, address: Address, others: tuple[str,
     identity = replace(engine.identity(table), query="", former=(str(address),))
     if not identity.covers:
         raise UsageError(f"There is no stored table at {address}. {NOTHING}")
-    return Source(engine, table, str(address), others, is_view=True, identity=identity)
+    called = (address.table,) if address.schema is None else (address.schema, address.table)
+    return Source(
+        engine, table, str(address), others, is_view=True, identity=identity, called=called
+    )
 
 
 def _connect_postgres(address: Address) -> Any:
@@ -212,7 +215,15 @@ def _from_ibis(table: Any) -> Source:
             "The Ibis table cannot be read: a table behind it is gone, or its connection was "
             f"closed. {NOTHING}"
         ) from None
-    return Source(engine, sound, "an Ibis table", is_view=True, identity=identity)
+    return Source(
+        engine, sound, "an Ibis table", is_view=True, identity=identity, called=_called(table)
+    )
+
+
+def _called(table: Any) -> tuple[str, ...]:
+    """The name of a table that is one by itself; what is made of tables has none."""
+    op = table.op()
+    return (op.name,) if type(op).__name__ == "DatabaseTable" else (CALLED,)
 
 
 def _with_sound_memory(table: Any) -> Any:

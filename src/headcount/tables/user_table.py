@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headcount.errors import SchemaError, UsageError
@@ -11,7 +11,7 @@ from headcount.tables.engine import Engine
 from headcount.tables.identity import Identity
 from headcount.tables.kinds import Kind, missing
 from headcount.tables.rules import check_user, user_rules
-from headcount.tables.source import Options
+from headcount.tables.source import CALLED, NOTHING, Options
 from headcount.tables.source_check import SourceCheck
 from headcount.tables.sources import find_source
 from headcount.tables.where import parse_where
@@ -34,6 +34,8 @@ class UserTable:
     identity: Identity = field(default_factory=Identity)
     said: tuple[tuple[str, str], ...] = ()
     """What whoever opened it said of how it is read, spelled for the request."""
+    called: tuple[str, ...] = (CALLED,)
+    """What a query calls it: its name, after its schema where that was given."""
 
     def __repr__(self) -> str:
         chosen = f" where {self.where}" if self.where else ""
@@ -47,6 +49,26 @@ class UserTable:
         if column not in self.columns:
             raise SchemaError(missing(column, self.columns if self.lists_columns else ()))
         return self.columns[column]
+
+    def narrowed(self, where: str) -> UserTable:
+        """Only the rows that a public condition chooses; there is one at most."""
+        if not where.strip():
+            raise UsageError("The where clause is empty; leave it out. Nothing was charged.")
+        if self.where is not None:
+            raise UsageError(
+                "The table was opened with a condition of its own, and there can be one. Open it "
+                f"with both: where={f'({self.where}) and ({where})'!r}. {NOTHING}"
+            )
+        listed = self.lists_columns
+        chosen = parse_where(where, self.expr, self.columns, self.engine, lists_columns=listed)
+        rows = self.expr.filter(chosen)
+        return replace(
+            self,
+            expr=rows,
+            check=replace(self.check, rows=rows),
+            where=where,
+            rules=(*self.rules, f"Only rows where {where} take part."),
+        )
 
 
 def open_table(
@@ -74,22 +96,17 @@ def open_table(
     rules = (*opened.rules, *user_rules(user, columns[user]))
     if trusted:
         rules += (f"That no row of the view depends on two users: {options.trusted_view}.",)
-    if where is not None:
-        if not where.strip():
-            raise UsageError("The where clause is empty; leave it out. Nothing was charged.")
-        listed = opened.lists_columns
-        rows = rows.filter(parse_where(where, rows, columns, engine, lists_columns=listed))
-        rules += (f"Only rows where {where} take part.",)
-    return UserTable(
+    table = UserTable(
         user,
         rows,
         engine,
         columns,
         opened.name,
         SourceCheck.opened(opened, rows, user, trusted=trusted),
-        where,
-        rules,
-        opened.lists_columns,
-        opened.identity,
-        options.spelled(),
+        rules=rules,
+        lists_columns=opened.lists_columns,
+        identity=opened.identity,
+        said=options.spelled(),
+        called=opened.called,
     )
+    return table if where is None else table.narrowed(where)
