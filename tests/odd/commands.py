@@ -41,6 +41,7 @@ COMMON = {
     "--quote": '"', "--columns": "a,b", "--type": "x=text", "--memory": "1GB",
     "--trusted-view": "ann: yes", "--key": "k", "--out": "rows.csv", "--plot": "p.html",
 }  # fmt: skip
+ASKED = ["--user=user", "--epsilon=0.1", "--budget=1000", "--ledger=l.db"]
 OTHERS = [
     ["demo", "{}", "--users", "5", "--pages", "3"], ["demo", "d.parquet", "--users", "{}"],
     ["ledger", "show", "--account", "{}"], ["ledger", "show", "--ledger", "{}"],
@@ -62,6 +63,10 @@ OTHERS = [
     ["stream", "finish", "ok.state", "--method", "{}", "--confidence", "{}"],
     ["stream", "finish", "ok.state", "--events", "{}"], ["audit", "--mechanism", "{}"],
     ["audit", "--passes", "{}", "--mechanism", "none"], ["{}"], ["--{}"], ["ledger", "{}"],
+    ["sql", "ok.parquet", "{}", *ASKED],
+    ["sql", "ok.parquet", "SELECT {}, COUNT(*) FROM ok", *ASKED],
+    ["sql", "{}", "SELECT COUNT(DISTINCT user) FROM ok", *ASKED],
+    ["sql", "ok.parquet", 'SELECT "group", COUNT(*) FROM ok GROUP BY 1 {}', *ASKED],
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tests.odd.values import odd
 
 import headcount as hc
 from headcount.releases.arguments import PER_USER
-from headcount.releases.verbs import VERBS
+from headcount.releases.verbs import STATED
 
 GOOD: dict[str, list[Any]] = {
     "by": ["group", ["group"], ["group", hc.bins("x", 10)], hc.bins("x", "0.5")],
@@ -30,8 +30,14 @@ GOOD: dict[str, list[Any]] = {
     "ranges": [[0, 10, 100], [(0, 10), (5, None)]],
     "at_most": [None, 10],
     "buckets": [None, 100],
+    "query": [
+        'SELECT "group", COUNT(*) FROM events GROUP BY 1',
+        'SELECT "group", COUNT(DISTINCT "user") FROM events WHERE x > 3 GROUP BY "group"',
+        "SELECT COUNT(DISTINCT user) FROM events",
+        "SELECT x FROM events",
+    ],
 }
-ARGUMENTS = {name: [*verb.own, "spend"] for name, verb in VERBS.items()}
+ARGUMENTS = {name: [*verb.own, "spend"] for name, verb in STATED.items()}
 SPENDS = [hc.Budget(rho=1, delta="1e-7"), hc.Budget(epsilon=1, delta="1e-7"), "1/1000000"]
 
 
@@ -54,7 +60,7 @@ def some_verb(chooser: random.Random) -> tuple[str, dict[str, Any]]:
             arguments[name] = odd(chooser)
         elif name == "method":
             arguments[name] = chooser.choice(
-                ["auto", "auto", chooser.choice(VERBS[verb].own[name].words)]
+                ["auto", "auto", chooser.choice(STATED[verb].own[name].words)]
             )
         elif name == "spend":
             arguments[name] = chooser.choice(SPENDS)

@@ -265,7 +265,10 @@ LANGUAGES: dict[str, Verb] = {
             "bound": Argument(
                 check.by_the_verb, "For how much a user counts, as in the verb.", Written.WHOLE
             ),
-            "method": Argument(check.by_the_verb, "How, as in the verb.", default="auto"),
+            "method": _words(
+                "How",
+                *("auto", "threshold", "laplace", "gaussian", "equal", "peel", "sample"),
+            ),
         },
     ),
 }

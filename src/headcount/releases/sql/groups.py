@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from headcount.contributions.groups import TOTAL
 from headcount.errors import SchemaError, UsageError
+from headcount.releases.arguments import COUNTED
 from headcount.releases.sql.parse import bare, extra
 from headcount.releases.sql.words import Refused, name_of
 from headcount.tables.by import MAX_WIDTH_DIGITS, UNITS, Bins, GroupBy, Truncate, bins, column_of
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 USERS, EVENTS = "count_users", "count_events"
 COUNT = "count"
 """What the result calls its counts."""
+TAKEN = (*COUNTED, TOTAL)
+"""What no group can be called."""
 TIMES = (Kind.TIME, Kind.ZONED_TIME)
 CUTS = (
     "Groups are columns as they are, times cut to a unit, date_trunc('month', time), and numbers "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.releases.arguments import COUNTED
-from headcount.releases.sql.groups import EVENTS, USERS, count_in, group_in, written
+from headcount.releases.sql.groups import EVENTS, TAKEN, USERS, count_in, group_in, written
 from headcount.releases.sql.parse import bare
 from headcount.releases.sql.words import Refused, name_of
 from headcount.tables.by import GroupBy, column_of
@@ -36,7 +35,7 @@ def _groups(tree: Any, table: UserTable) -> list[GroupBy]:
         node = node.this if type(node).__name__ == "Alias" else node
         group = _group(node, table)
         names = [column_of(one) for one in found]
-        if group is not None and column_of(group) not in (*names, *COUNTED):
+        if group is not None and column_of(group) not in (*names, *TAKEN):
             found.append(group)
     return found
 

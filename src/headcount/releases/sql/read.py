@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headcount.releases.arguments import COUNTED
-from headcount.releases.sql.groups import COUNT, EVENTS, count_in, group_in
+from headcount.releases.sql.groups import COUNT, EVENTS, TAKEN, count_in, group_in
 from headcount.releases.sql.parse import Parsed, bare, check_clauses, extra
 from headcount.releases.sql.words import Refused, name_of
 from headcount.tables.by import GroupBy, column_of
@@ -89,10 +88,10 @@ def _selected(tree: Any, table: UserTable) -> tuple[str, tuple[GroupBy, ...]]:
         named = COUNT if verb else column_of(by[-1])
         if alias is not None and alias != named:
             raise Refused(f"The result calls this column {named!r}: leave AS out")
-        if verb is None and named in COUNTED:
+        if verb is None and named in TAKEN:
             raise Refused(
-                f"The result has a column {named!r} of its own, so nothing can be counted by a "
-                "column of that name. Open a view that calls it otherwise"
+                f"The name {named!r} is taken, so nothing can be counted by a column of that "
+                "name. Open a view that calls it otherwise"
             )
         if verb is None and verbs:
             raise Refused("The result has its groups first and the count after them")

@@ -132,7 +132,7 @@ REFUSED: list[tuple[str, str]] = [
     (f"SELECT PAGE, {D} FROM events GROUP BY PAGE", "no column 'PAGE'"),
     (f"SELECT nothing, {D} FROM events GROUP BY nothing", "no column 'nothing'"),
     (f"SELECT user_id, {D} FROM events GROUP BY user_id", "names the users"),
-    (f"SELECT count, {D} FROM events GROUP BY count", "of its own"),
+    (f"SELECT count, {D} FROM events GROUP BY count", "is taken"),
     (f"{BY_PAGE} LIMIT 20", "largest counts"),
     (f"{BY_PAGE} ORDER BY 2 LIMIT 20", "largest counts"),
     (f"{BY_PAGE} ORDER BY 2 ASC LIMIT 20", "largest counts"),
