@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.errors import UsageError
 from headcount.privacy.argument import NOTHING
 from headcount.releases.sql.nearest import nearest
-from headcount.releases.sql.parse import parsed
+from headcount.releases.sql.parse import Parsed, parsed
 from headcount.releases.sql.read import Asked, asked
 from headcount.releases.sql.words import Refused
 from headcount.releases.verbs import planned
@@ -40,21 +40,22 @@ def plan_sql(
     """The plan of the verb that the query is a spelling of."""
     table = dataset.table
     try:
-        read = asked(parsed(query), table)
+        written = parsed(query)
+        read = asked(written, table)
     except Refused as refused:
         raise refused.error(nearest(refused.tree, table)) from None
     given = {"groups": groups, "within": within, "bound": bound}
-    return _answered(_chosen(dataset, read.where), read, given, method, spend)
+    return _answered(_chosen(dataset, written), read, given, method, spend)
 
 
-def _chosen(dataset: Opened, where: str | None) -> Opened:
-    """The rows that a condition chooses, if there is one."""
-    if where is None:
+def _chosen(dataset: Opened, written: Parsed) -> Opened:
+    """The rows that the condition of a query chooses, if there is one."""
+    if written.where is None:
         return dataset
     try:
-        return dataset.narrowed(where)
+        return dataset.narrowed(written.where)
     except UsageError as error:
-        works = nearest(None, dataset.table)
+        works = nearest(written.tree, dataset.table)
         raise type(error)(f"{error} Without WHERE this works: {works}") from None
 
 
