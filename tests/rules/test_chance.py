@@ -53,7 +53,7 @@ MAY = {
     },
     "X25519PrivateKey": {"fleet/seal.py": "keys of rounds, which the library draws"},
     "Ed25519PrivateKey": {"ledger/keys.py": "keys of receipts, which the library draws"},
-    "getrandom": {},
+    "getrandom": {"cli/doctor.py": "whether the system has any; nothing is drawn from it"},
     "SystemRandom": {},
 }
 

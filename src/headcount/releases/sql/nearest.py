@@ -8,7 +8,6 @@ from headcount.releases.sql.groups import EVENTS, TAKEN, USERS, count_in, group_
 from headcount.releases.sql.parse import bare
 from headcount.releases.sql.words import Refused, name_of
 from headcount.tables.by import GroupBy, column_of
-from headcount.tables.where import parse_where
 
 if TYPE_CHECKING:
     from headcount.tables.user_table import UserTable
@@ -80,9 +79,11 @@ def _where(tree: Any, table: UserTable) -> str | None:
     clause = tree.args.get("where")
     if clause is None or table.where is not None:
         return None
+    from sqlglot import Generator
+
     try:
-        text: str = clause.this.sql(comments=False)
-        parse_where(text, table.expr, table.columns, table.engine)
+        text: str = Generator(comments=False).generate(clause.this)
+        table.narrowed(text)
     except Exception:  # whatever cannot be asked is left out
         return None
     return text
