@@ -148,8 +148,9 @@ def test_a_charge_that_was_put_back_shows_nothing(place: Place, clients: ModuleT
     ledger = used(place).ledger
     charge = clients.charge(ledger, "key")
     place.put_back()
-    with pytest.raises(LedgerError, match=f"entry {LAST + 1}, which this machine saw"):
+    with pytest.raises(LedgerError, match=f"entry {LAST + 1}, which this machine saw") as caught:
         ledger.store_result(charge.sequence, b"rows")
+    assert "Nothing was charged" not in str(caught.value), "it was, and may be lost"
 
 
 def test_a_copy_that_others_went_on_with_is_noticed(

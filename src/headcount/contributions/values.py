@@ -135,6 +135,8 @@ def _cell(x: Any, cells: Grid | Edges) -> Any:
     if isinstance(cells, Edges):
         finite = [(i, point) for i, point in enumerate(cells.points) if math.isfinite(point)]
         last = cells.n_cells if math.isfinite(cells.points[-1]) else cells.n_cells - 1
+        if not finite:
+            return ibis.literal(last, "int64")
         return ibis.cases(
             *((x < double(point), ibis.literal(i - 1, "int64")) for i, point in finite),
             else_=ibis.literal(last, "int64"),

@@ -26,6 +26,7 @@ from headcount.ledger.account import (
 )
 from headcount.ledger.account import refusal as refusal
 from headcount.ledger.arguments import read
+from headcount.ledger.distrust import LOST_WITH_IT
 from headcount.ledger.history import History
 from headcount.ledger.opened import Opened
 from headcount.ledger.storable import LARGEST, storable
@@ -306,7 +307,8 @@ class Ledger(Opened):
         second draw of noise for one charge must never leave.
         """
         return self._write(
-            lambda writer: charging.store_result(writer, self._id, self.analyst, sequence, payload)
+            lambda writer: charging.store_result(writer, self._id, self.analyst, sequence, payload),
+            happened=LOST_WITH_IT,
         )
 
     def store_part(self, sequence: int, part: int, payload: bytes) -> bytes:
@@ -320,7 +322,8 @@ class Ledger(Opened):
         return self._write(
             lambda writer: charging.store_part(
                 writer, self._id, self.analyst, number, which, payload
-            )
+            ),
+            happened=LOST_WITH_IT,
         )
 
     def verify(self) -> History:

@@ -15,7 +15,7 @@ from headcount.errors import LedgerError
 from headcount.ledger import reading
 from headcount.ledger.address import parse_address
 from headcount.ledger.arguments import read
-from headcount.ledger.distrust import distrusted, gone
+from headcount.ledger.distrust import NOTHING, distrusted, gone
 from headcount.ledger.heads import Heads, default_folder
 from headcount.ledger.history import History, load
 from headcount.ledger.journal import AT, LAST, Head, head_from
@@ -51,7 +51,10 @@ class Opened:
         place = parse_address(read("address", address))
         heads = read("heads", heads)
         self.address = place.shown
-        self._store = open_store(place)
+        try:
+            self._store = open_store(place)
+        except OSError as error:
+            raise self._out_of_reach(error, CANNOT) from None
         # Connections end with the ledger, not when the collector happens to find them.
         weakref.finalize(self, self._store.engine.dispose)
         self._heads = Heads(default_folder() if heads is None else Path(heads), place)
@@ -141,14 +144,19 @@ class Opened:
             if not there:
                 raise distrusted(self._store.address, gone(seen.sequence))
 
-    def _write(self, job: Callable[[Writer], tuple[T, Head]], only: str = "") -> T:
+    def _write(
+        self, job: Callable[[Writer], tuple[T, Head]], only: str = "", happened: str = NOTHING
+    ) -> T:
         """Do one write transaction, wait for the disk, move the head outside, and only then
-        return what may be shown. ``only``: what this is, where it is the owner's alone.
+        return what may be shown.
+
+        only:      what this is, where it is the owner's alone
+        happened:  what is said of charges where the ledger is another by now
         """
 
         def write() -> tuple[T, Head]:
             # Read before the transaction begins: what it says was committed before.
-            with self._store.writing(self._heads.read()) as writer:
+            with self._store.writing(self._heads.read(), happened) as writer:
                 value, head = job(writer)
             # Not tried again by itself: what was lost must be looked for, and written, anew.
             self._store.settle(head, writer.ticket or None)
@@ -212,4 +220,16 @@ class Opened:
                 if wait is None or not self._store.is_lost(error):
                     break
                 time.sleep(wait)
+            except OSError as error:
+                refused = self._out_of_reach(error, meaning)
+                break
         raise refused or LedgerError(f"The ledger {self.address!r}: {failed}. {meaning}")
+
+    def _out_of_reach(self, error: OSError, meaning: str) -> LedgerError:
+        """Why the system does not let this program come to a ledger."""
+        why = error.strerror or "the system does not allow it"
+        return LedgerError(
+            f"The ledger {self.address!r} is out of reach: {why}. {meaning} See that its folder is "
+            "there and that this user may enter it, or name another with --ledger or "
+            "HEADCOUNT_LEDGER."
+        )

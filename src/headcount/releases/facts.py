@@ -108,11 +108,9 @@ def affordable_plan(
     request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
     known = dataset.ledger.known(account.name, request.hash, to_show=False)
     used = _columns_used(dataset.where, by, dict(arguments).get("of"))
-    quota = None
     if known is None:
         _refuse_to_list_users(dataset, account.name, used)
-        spend = check_affordable(account, event, neighbours)
-        quota = dataset.ledger.quota_words(account, spend)
+        check_affordable(account, event, neighbours)
     return Plan(
         work=Work(
             request,
@@ -130,7 +128,6 @@ def affordable_plan(
         title=title if by is None else f"{title} by {', '.join(spelled_by(by))}",
         method=method,
         details=(*_listed(groups), *details),
-        quota=quota,
     )
 
 

@@ -24,11 +24,19 @@ if TYPE_CHECKING:
 
 
 SO_FAR = ("so far", "nothing was read and nothing was charged")
-NOT_ASKED = (
-    "so far",
-    "the ledger cannot be asked now; when this was planned, nothing was charged for it",
-)
 PAID = "nothing: it was charged before"
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What the ledger has at this moment: the charge for a question, and the account.
+
+    account:  nothing where a release opens it
+    """
+
+    known: Charge | None
+    account: Account | None
+    quota: str | None
 
 
 def _silent(_stage: str) -> None:
@@ -53,8 +61,6 @@ class Plan:
     details: Lines
     known: Charge | None = None
     """The entry that was charged for this question before, if one was."""
-    quota: str | None = None
-    """What the analyst's quota has left, where the account has quotas."""
     _owned: Owned = field(default_factory=Owned, repr=False)
 
     def __reduce__(self) -> NoReturn:
@@ -114,6 +120,7 @@ class Plan:
 
     def charged(self, *, key: str | None = None, fresh: bool = False) -> Charge | None:
         """The charge that a release would find now instead of making one."""
+        self._owned.check("Plan")
         return self.ledger.known(
             self.account.name, self.work.request.hash, key=key, fresh=fresh, to_show=False
         )
@@ -122,54 +129,75 @@ class Plan:
         self, *, key: str | None = None, fresh: bool = False, word: str = "fresh=True"
     ) -> str:
         """The plan as it would be released with this key, or fresh; ``word``: how that is said."""
-        known = self.charged(key=key, fresh=fresh)
-        if known is None and not self.spend <= self.account.left:
-            raise BudgetError(refusal(self.account, self.spend))
-        return self._text(known, self._account_words(known, word, fresh=fresh))
+        now = self._now(key=key, fresh=fresh)
+        account = now.account or self.account
+        if now.known is None and not self.spend <= account.left:
+            raise BudgetError(refusal(account, self.spend))
+        return self._text(now.known, self._account_words(now, word, fresh=fresh))
 
-    def _left_after(self) -> str:
+    def _now(self, *, key: str | None = None, fresh: bool = False) -> Now:
+        """Ask the ledger: others use the account, and a release may have failed after its charge.
+
+        What was true when this was planned is not said as if it were still.
+        """
+        known = self.charged(key=key, fresh=fresh)
+        account = self.ledger.find_account(self.account.name)
+        asks = known is None and account is not None
+        return Now(
+            known,
+            account,
+            self.ledger.quota_words(account, self.spend) if asks and account else None,
+        )
+
+    def _left_after(self, account: Account) -> str:
         after = Account(
-            self.account.name,
-            self.account.neighbours,
-            self.account.limit,
-            self.account.spent + self.spend,
-            self.account.stated_delta,
+            account.name,
+            account.neighbours,
+            account.limit,
+            account.spent + self.spend,
+            account.stated_delta,
         )
         return f"epsilon {after.shown_left} of {shown(after.epsilon_limit)}"
 
-    def _account_words(self, known: Charge | None, word: str, *, fresh: bool) -> Lines:
+    def _account_words(self, now: Now, word: str, *, fresh: bool) -> Lines:
+        known, account = now.known, now.account or self.account
+        can_pay = self.spend <= account.left
         if known is not None and known.result is not None:
-            return (("answered", f"by {known.named}: shown again, free; {word} charges anew"),)
+            anew = f"{word} charges anew" if can_pay else f"the account cannot pay for {word}"
+            return (("answered", f"by {known.named}: shown again, free; {anew}"),)
         if known is not None:
             return (("charged", f"{known.named} has no rows yet: finished without a charge"),)
-        left: Lines = (("left after", self._left_after()),)
-        if self.quota is not None:
-            left = (*left, ("quota", self.quota))
-        if self.opening.budget is not None:
-            left = (*left, ("account", "new: the release opens it, with this budget"))
+        if not can_pay:
+            left = f"epsilon {account.shown_left}, less than this costs: it would be refused"
+            return (("left", left), SO_FAR)
+        lines: Lines = (("left after", self._left_after(account)),)
+        if now.quota is not None:
+            lines = (*lines, ("quota", now.quota))
+        if now.account is None and self.opening.budget is not None:
+            lines = (*lines, ("account", "new: the release opens it, with this budget"))
         elif fresh and self.known is not None:
-            left = ((word, "drawn and charged anew"), *left)
-        return (*left, SO_FAR)
+            lines = ((word, "drawn and charged anew"), *lines)
+        return (*lines, SO_FAR)
 
-    def _now(self) -> tuple[Charge | None, Lines]:
-        """What was charged for this question, as the ledger has it now, and the words for it.
-
-        A release of this plan may have failed after its charge, and others ask the same.
-        """
+    def _at_this_moment(self) -> tuple[Charge | None, Account | None, Lines]:
+        """The charge for this question, the account, and the words for them."""
         try:
-            known, asked = self.charged(), True
-        except HeadcountError:
-            known, asked = self.known, False
-        words = self._account_words(known, "fresh=True", fresh=False)
-        return known, words if asked or known is not None else (*words[:-1], NOT_ASKED)
+            now = self._now()
+        except HeadcountError as error:
+            why = f"not known, since the ledger cannot be asked now: {error}"
+            return None, None, (("so far", why),)
+        words = self._account_words(now, "fresh=True", fresh=False)
+        return now.known, now.account or self.account, words
 
     def __repr__(self) -> str:
         return f"<Plan {visible(self.title)}: {self.method}, epsilon {shown(self.epsilon)}>"
 
     def __str__(self) -> str:
         """The short face: what you will get, how good, and what it takes of the budget."""
-        known, now = self._now()
-        cost = f"epsilon {shown(self.epsilon)}: {share_words(self.account, self.spend)}"
+        known, account, now = self._at_this_moment()
+        cost = f"epsilon {shown(self.epsilon)}"
+        if account is not None:
+            cost = f"{cost}: {share_words(account, self.spend)}"
         return self._laid_out(
             self._protects,
             *gist(self.details),
@@ -180,7 +208,8 @@ class Plan:
 
     def explain(self) -> str:
         """All that there is to say: the method, the bound, the noise, the rules, the cost."""
-        return self._text(*self._now())
+        known, _, now = self._at_this_moment()
+        return self._text(known, now)
 
     def _text(self, known: Charge | None, account_words: Lines) -> str:
         cost = (

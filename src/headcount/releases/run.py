@@ -11,11 +11,12 @@ import logging
 import secrets
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.contributions.store import Store
-from headcount.errors import EngineError, LedgerError
+from headcount.errors import EngineError, HeadcountError, LedgerError
 from headcount.mechanisms.chance import Drawn
 from headcount.privacy.unit import User
 from headcount.releases.promised import facts_of, guarantee_of
@@ -156,18 +157,20 @@ def run(
         raise_if_stopped()
         stored = ledger.store_result(charge.sequence, payload)
         stages(STORED)
-        if stored != payload:
-            # Another process drew under the same charge, and was first.
-            return _again(replace(charge, result=stored), key, ledger)
+        # Whether it is what was drawn here is nobody's to know [O2]: another may have been first.
         return Release.from_bytes(stored, key=charge.key, signer=Signer(ledger, charge.sequence))
 
 
 def _log(charge: Charge, key: str | None, ledger: Ledger, opening: Opening) -> None:
     if key not in (None, charge.key):
         log.warning("entry %d: %s", charge.sequence, _not_used(charge, key))
-    log.info("entry %d of account %r: charged", charge.sequence, opening.account.name)
-    if charge.opened_account and len(ledger.accounts()) == 1:
-        log.warning(NEW_LEDGER, opening.account.name, ledger.address)
+    how = "charged" if charge.is_new else "charged before, and drawn now"
+    log.info("entry %d of account %r: %s", charge.sequence, opening.account.name, how)
+    if charge.opened_account:
+        # It was charged: what only tells of it must not end it.
+        with suppress(HeadcountError):
+            if len(ledger.accounts()) == 1:
+                log.warning(NEW_LEDGER, opening.account.name, ledger.address)
 
 
 def _refuse_unpaid(work: Work, charge: Charge) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -46,11 +47,13 @@ def refuse_other_address(text: str | Path) -> None:
 
 def parse_address(text: str) -> Address:
     """Take an address apart. No message repeats its user name or password."""
-    try:
+    parts = host = port = None
+    # What the parser says repeats a part of the address: it is not even linked to the refusal.
+    with suppress(ValueError):
         parts = urlsplit(text.strip())
         host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise _malformed() from None
+    if parts is None or host is None:
+        raise _malformed()
     options = dict(parse_qsl(parts.query))
     table = options.pop("table", "")
     if not table:

@@ -112,6 +112,6 @@ def _seen(writer: Writer) -> dict[str, int | str]:
 
 def _refuse_distrusted(writer: Writer, status: str) -> None:
     if status == LOST and writer.seen is not None:
-        raise distrusted(writer.store.address, gone(writer.seen.sequence))
+        raise distrusted(writer.store.address, gone(writer.seen.sequence), writer.happened)
     if status == CHANGED:
         raise distrusted(writer.store.address, "its last entry was changed after it was written")

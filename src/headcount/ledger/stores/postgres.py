@@ -24,6 +24,8 @@ log = logging.getLogger("headcount")
 
 PATIENCE = 5.0
 """Seconds after which whoever waits for the server is told so."""
+POOL_PATIENCE = 600.0
+"""Seconds that a thread waits for one of the connections that other threads have."""
 WAITING = "waiting for the server to flush (a synchronous standby may be away)"
 # The lock of a database in which writers queue: first come, first served. Any fixed number does.
 QUEUE = 4_845_414_443_455_544
@@ -159,6 +161,8 @@ class PostgresStore(Store):
         engine = sa.create_engine(
             address.url,
             isolation_level="READ COMMITTED",
+            # Threads beyond the pool wait as long as those wait that hold a connection.
+            pool_timeout=POOL_PATIENCE,
             connect_args={"connect_timeout": 10, "application_name": "headcount ledger"},
         )
         self._analyst = ""

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from headcount.ledger.address import Address
-from headcount.ledger.distrust import distrusted, gone
+from headcount.ledger.distrust import NOTHING, distrusted, gone
 from headcount.ledger.schema import entries
 from headcount.ledger.steps import Rows, Step
 
@@ -36,9 +36,12 @@ class Writer:
     transaction does is to look for the entry that this machine saw last.
     """
 
-    def __init__(self, store: Store, connection: Any, seen: Head | None) -> None:
+    def __init__(
+        self, store: Store, connection: Any, seen: Head | None, happened: str = NOTHING
+    ) -> None:
         self.store = store
         self.seen = seen
+        self.happened = happened
         self.ticket = 0
         self._connection = connection
         self._begun = False
@@ -50,7 +53,7 @@ class Writer:
         if self.seen is not None and self.seen.sequence > 0:
             (found,) = self._send([(SEEN, {"seen": self.seen.sequence})])
             if [row[0] for row in found] != [self.seen.hash]:
-                raise distrusted(self.store.address, gone(self.seen.sequence))
+                raise distrusted(self.store.address, gone(self.seen.sequence), self.happened)
 
     def run(self, *steps: Step) -> list[Rows]:
         """Run statements in order and return the rows of each."""
@@ -97,10 +100,13 @@ class Store(ABC):
         return known[1]
 
     @contextmanager
-    def writing(self, seen: Head | None) -> Iterator[Writer]:
-        """A write transaction, rolled back if unfinished. ``seen`` is what it must find there."""
+    def writing(self, seen: Head | None, happened: str = NOTHING) -> Iterator[Writer]:
+        """A write transaction, rolled back if unfinished. ``seen`` is what it must find there.
+
+        happened: what is said of charges where it does not
+        """
         with self.queue(), self.driver_connection() as driver:
-            yield Writer(self, driver, seen)
+            yield Writer(self, driver, seen, happened)
 
     @contextmanager
     def driver_connection(self) -> Iterator[Any]:
