@@ -36,6 +36,9 @@ def verify(
     public_key: str | None = typer.Option(
         None, help="The owner's key (headcount ledger key), or a file that has it."
     ),
+    journal: Path | None = typer.Option(
+        None, help="What headcount ledger export wrote: then earlier charges are added up too."
+    ),
 ) -> None:
     """Check a receipt, offline: signature, costs, chain, rows. Exit code 4 if anything is wrong.
 
@@ -43,4 +46,4 @@ def verify(
     """
     from headcount.receipts.verify import verify as verified
 
-    print(verified(receipt, rows, public_key=public_key))
+    print(verified(receipt, rows, public_key=public_key, journal=journal))

@@ -91,7 +91,7 @@ def _copy(path: Path, to: Path) -> None:
 
 def _journal(path: Path) -> History:
     history = None
-    for row in _rows(path):
+    for row in rows_in(path):
         if history is None:
             history = History(start(""))
             # The name of the ledger is not in its journal; the first entry stands for it.
@@ -109,7 +109,8 @@ def _journal(path: Path) -> History:
     return history
 
 
-def _rows(path: Path) -> Iterator[Any]:
+def rows_in(path: Path) -> Iterator[Any]:
+    """The entries of a journal that was exported, each by the names of its fields."""
     # As bytes: what is no text is no entry either, and is refused as such.
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):

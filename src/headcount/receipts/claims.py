@@ -32,7 +32,7 @@ def claims(
     stated_delta = str(json.loads(opened["event"])["stated_delta"])
     limit = from_units(opened["rho"], opened["delta"])
     at = Fraction(stated_delta)
-    alone = epsilon_at(from_units(entry["rho"], 0).rho, at - limit.delta)
+    charged = from_units(entry["rho"], entry["delta"])
     return {
         "release": {
             "verb": entry["verb"],
@@ -42,8 +42,8 @@ def claims(
             "neighbours": entry["neighbours"],
         },
         "cost": {
-            **_spelled(entry["rho"], entry["delta"]),
-            "epsilon": epsilon_text(alone),
+            **spelled_units(charged),
+            "epsilon": epsilon_text(epsilon_at(charged.rho, at - limit.delta)),
             "at_delta": stated_delta,
         },
         "account": {
@@ -64,11 +64,12 @@ def unit_of(about: Mapping[str, str]) -> str:
 
 
 def _stated(spend: Zcdp, at: Fraction) -> dict[str, str]:
-    units = int(spend.rho / RHO_UNIT), int(spend.delta / DELTA_UNIT)
-    return {**_spelled(*units), "epsilon": epsilon_text(stated_epsilon(spend, at))}
+    return {**spelled_units(spend), "epsilon": epsilon_text(stated_epsilon(spend, at))}
 
 
-def _spelled(rho: int, delta: int) -> dict[str, str]:
+def spelled_units(spend: Zcdp) -> dict[str, str]:
+    """A cost of whole units, as a receipt has it."""
+    rho, delta = int(spend.rho / RHO_UNIT), int(spend.delta / DELTA_UNIT)
     return {"rho": decimal(rho, 12), "delta": decimal(delta, 18)}
 
 

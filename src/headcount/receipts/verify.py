@@ -15,6 +15,7 @@ from headcount.privacy.argument import is_text, refused
 from headcount.privacy.neighbours import Neighbours
 from headcount.receipts.check import faults
 from headcount.receipts.form import LARGEST, DamagedError, parsed
+from headcount.receipts.journal import journal_faults
 from headcount.receipts.rows import UnlikeError, digests, table_in
 from headcount.receipts.software import installed
 from headcount.screens import quoted, visible
@@ -32,6 +33,8 @@ class Verified:
     is_pinned: bool
     rows: str = ""
     """Which rows of the release the file has; nothing where no file was given."""
+    is_in_journal: bool = False
+    """Whether the journal was read too, and has the entry and the sum before it."""
 
     def __str__(self) -> str:
         lines = (f"  {name:<9} {visible(text)}" for name, text in self._lines())
@@ -56,7 +59,8 @@ class Verified:
         yield (
             "account",
             f"{account['name']}: epsilon {_epsilon(account['spent'])} of "
-            f"{_epsilon(account['limit'])} spent {at}, this entry included",
+            f"{_epsilon(account['limit'])} spent {at}, this entry included"
+            f"{', as the journal has it' if self.is_in_journal else ''}",
         )
         yield "chain", f"entry {entry['hash']}, head {head['sequence']} {head['hash']}"
         found = self.rows or "no file was given, so no row was compared"
@@ -77,13 +81,19 @@ def _software(said: Mapping[str, str]) -> str:
 
 
 def verify(
-    receipt: str | Path, rows: str | Path | None = None, *, public_key: str | Path | None = None
+    receipt: str | Path,
+    rows: str | Path | None = None,
+    *,
+    public_key: str | Path | None = None,
+    journal: str | Path | None = None,
 ) -> Verified:
     """Check a receipt, offline; refused with a sentence for each thing that is wrong.
 
     receipt:     the file that ``release.receipt(path)`` or ``headcount receipt`` wrote
     rows:        the rows that it should be of: .parquet or .csv
     public_key:  the key it must be signed with, or a file that has it: pin the owner's
+    journal:     what ``headcount ledger export`` wrote: then the sum of all charges before this
+                 one is checked too
     """
     path, key = _path(receipt, "receipt"), None if public_key is None else _key(public_key)
     try:
@@ -95,10 +105,12 @@ def verify(
     if rows is not None:
         which, wrong = _compared(body, _path(rows, "rows"))
         found += wrong
+    if journal is not None:
+        found += journal_faults(body, _path(journal, "journal"))
     if found:
         listed = "".join(f"\n- {one}" for one in found)
         raise LedgerError(f"The receipt {quoted(path)} cannot be trusted:{listed}")
-    return Verified(body, key is not None, which)
+    return Verified(body, key is not None, which, journal is not None)
 
 
 def _compared(body: Mapping[str, Any], path: Path) -> tuple[str, list[str]]:
