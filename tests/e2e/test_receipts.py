@@ -6,12 +6,15 @@ shown again or read back from the ledger are drawn at random; a failure says the
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import math
 import os
 import random
 import subprocess
 import sys
+import zipfile
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -160,3 +163,31 @@ def test_from_a_shell_as_in_the_reference(table: Path, tmp_path: Path) -> None:
     assert (bad.returncode, bad.stdout) == (4, "")
     assert "rows are not those of the receipt" in bad.stderr
     assert "Traceback" not in bad.stderr
+
+
+def test_the_hash_of_the_files_is_that_of_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path / "site")
+        (name,) = [one for one in packed.namelist() if one.endswith("RECORD")]
+        rows = csv.reader(packed.read(name).decode().splitlines())
+        lines = sorted(",".join(row) for row in rows if row[0].startswith("headcount/"))
+    expected = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    code = "import json; from headcount.receipts.software import installed as there; "
+    code += "print(json.dumps(there()))"
+
+    def installed() -> dict[str, str]:
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return dict(json.loads(ran.stdout))
+
+    assert installed() == {"signed": hc.__version__, "from": "a wheel", "files": expected}
+    with (tmp_path / "site" / "headcount" / "version.py").open("a") as file:
+        file.write("\n")
+    changed = installed()
+    assert changed["from"] == "a wheel, with files that were changed since"
+    assert changed["files"] != expected

@@ -13,7 +13,7 @@ import pyarrow as pa
 import headcount as hc
 from headcount.ledger.ledger import Ledger
 from headcount.privacy.budget import Budget
-from headcount.privacy.event import GaussianNoise, LaplaceNoise
+from headcount.privacy.event import Event, GaussianNoise, LaplaceNoise
 from headcount.privacy.neighbours import Neighbours
 from headcount.receipts.make import receipt_of
 from headcount.results.facts import Facts
@@ -36,7 +36,10 @@ def test_receipts_verify_from_each_store(new_address: Callable[[], str], tmp_pat
         )
         for _ in range(3)
     ]
-    events = [GaussianNoise(Fraction(1), Fraction(50)), LaplaceNoise(Fraction(1), Fraction(7))]
+    events: list[Event] = [
+        GaussianNoise(Fraction(1), Fraction(50)),
+        LaplaceNoise(Fraction(1), Fraction(7)),
+    ]
     facts = Facts("count_users", "", "", "1", "0", "", "", 0.95, "web", 1, hc.__version__)
     payload = Release(pa.table({"count": [1, 2]}), facts).to_bytes()
     receipts = []
