@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headcount.errors import HeadcountError
 from headcount.releases.sql.groups import EVENTS, TAKEN, USERS, count_in, group_in, written
-from headcount.releases.sql.parse import bare
+from headcount.releases.sql.parse import Parsed, bare
 from headcount.releases.sql.words import Refused, name_of
 from headcount.tables.by import GroupBy, column_of
 
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
 ROWS = 20
 
 
-def nearest(tree: Any, table: UserTable) -> str:
-    """A query that the verb of this tree answers, or of no tree at all the plainest one."""
-    if tree is None or not tree.args.get("from_"):
+def nearest(query: Parsed | None, table: UserTable) -> str:
+    """A query that the verb answers which was meant, or the plainest one where none was read."""
+    if query is None or not query.tree.args.get("from_"):
         return _spelled(USERS, [], table)
+    tree = query.tree
     by = _groups(tree, table)
     verb = _verb(tree, table) if by else USERS
     top = _top(tree) if by else None
-    return _spelled(verb, by, table, top=top, where=_where(tree, table))
+    return _spelled(verb, by, table, top=top, where=_where(query, table))
 
 
 def _groups(tree: Any, table: UserTable) -> list[GroupBy]:
@@ -74,17 +76,14 @@ def _top(tree: Any) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 7 and int(text) else ROWS
 
 
-def _where(tree: Any, table: UserTable) -> str | None:
-    """The condition, spelled anew, where it is one that may be asked."""
-    clause = tree.args.get("where")
-    if clause is None or table.where is not None:
+def _where(query: Parsed, table: UserTable) -> str | None:
+    """The condition with blanks between its words, where it is one that may be asked."""
+    if not query.words or table.where is not None:
         return None
-    from sqlglot import Generator
-
+    text = " ".join(query.words)
     try:
-        text: str = Generator(comments=False).generate(clause.this)
         table.narrowed(text)
-    except Exception:  # whatever cannot be asked is left out
+    except HeadcountError:
         return None
     return text
 

@@ -47,6 +47,8 @@ class Parsed:
 
     tree: Any
     where: str | None
+    words: tuple[str, ...]
+    """The words of its WHERE."""
     says_nulls: bool
     """Whether it says where missing values are sorted."""
 
@@ -69,16 +71,16 @@ def parsed(query: str) -> Parsed:
         raise Refused("UNION, INTERSECT and EXCEPT join queries, and one is answered at a time")
     if not isinstance(tree, exp.Select):
         raise unread()
-    where = _where(query, tokens, tree)
+    where, words = _where(query, tokens, tree)
     in_order = _between(tokens, "ORDER_BY", ("LIMIT", "FETCH", "OFFSET"))
-    return Parsed(tree, where, any(one.text.upper() == "NULLS" for one in in_order))
+    return Parsed(tree, where, words, any(one.text.upper() == "NULLS" for one in in_order))
 
 
 def check_clauses(tree: Any) -> None:
     """Refuse every clause that no verb has."""
     for name in extra(tree, KNOWN):
         clause = name.strip("_").replace("_", " ").upper()
-        raise Refused(CLAUSES.get(name, f"{clause} has no meaning here"), tree)
+        raise Refused(CLAUSES.get(name, f"{clause} has no meaning here"))
 
 
 def extra(node: Any, known: set[str]) -> list[str]:
@@ -105,21 +107,21 @@ def _read(read: Callable[[], Any]) -> Any:
     raise refusal
 
 
-def _where(query: str, tokens: list[Any], tree: Any) -> str | None:
+def _where(query: str, tokens: list[Any], tree: Any) -> tuple[str | None, tuple[str, ...]]:
     """The condition as it was written: the same words are the same question when opened with it."""
     import sqlglot
 
     ends = ("GROUP_BY", "ORDER_BY", "LIMIT", "FETCH", "OFFSET", "HAVING", "QUALIFY", "WINDOW")
     written, clause = _between(tokens, "WHERE", ends), tree.args.get("where")
     if clause is None:
-        return None
+        return None, ()
     text, end = "", None
     for token in written:
         text += " " * (end is not None and token.start > end) + query[token.start : token.end + 1]
         end = token.end + 1
     if not text or _read(lambda: sqlglot.parse_one(text)) != clause.this:
-        raise Refused("The condition after WHERE cannot be told from the rest of the query", tree)
-    return text
+        raise Refused("The condition after WHERE cannot be told from the rest of the query")
+    return text, tuple(query[token.start : token.end + 1] for token in written)
 
 
 def _between(tokens: list[Any], start: str, ends: tuple[str, ...]) -> list[Any]:

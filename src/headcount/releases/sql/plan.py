@@ -43,7 +43,7 @@ def plan_sql(
         written = parsed(query)
         read = asked(written, table)
     except Refused as refused:
-        raise refused.error(nearest(refused.tree, table)) from None
+        raise refused.error(nearest(refused.query, table)) from None
     given = {"groups": groups, "within": within, "bound": bound}
     return _answered(_chosen(dataset, written), read, given, method, spend)
 
@@ -55,7 +55,7 @@ def _chosen(dataset: Opened, written: Parsed) -> Opened:
     try:
         return dataset.narrowed(written.where)
     except UsageError as error:
-        works = nearest(written.tree, dataset.table)
+        works = nearest(written, dataset.table)
         raise type(error)(f"{error} Without WHERE this works: {works}") from None
 
 

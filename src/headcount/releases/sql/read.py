@@ -49,7 +49,7 @@ def asked(query: Parsed, table: UserTable) -> Asked:
         ordered, limit = _order(tree, table, verb, by), _limit(tree)
         _check_order(ordered, limit, by)
     except Refused as refused:
-        refused.tree = tree
+        refused.query = query
         raise
     return Asked(verb, by, limit, query.where)
 

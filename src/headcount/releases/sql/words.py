@@ -17,7 +17,7 @@ UNQUOTED = ("VAR", "DATE", "TIME")
 class Refused(Exception):  # noqa: N818
     """Why a query is refused.
 
-    tree:     what the nearest query is made from, if it could be read so far
+    query:    what the nearest one is made from, where it could be read so far
     schema:   whether it is about what the table's columns are
     instead:  the group that was meant, where one can be told
     """
@@ -25,14 +25,13 @@ class Refused(Exception):  # noqa: N818
     def __init__(
         self,
         why: str,
-        tree: Any = None,
         *,
         schema: bool = False,
         instead: GroupBy | None = None,
     ) -> None:
         super().__init__(why)
         self.why = why
-        self.tree = tree
+        self.query: Any = None
         self.schema = schema
         self.instead = instead
 
