@@ -29,6 +29,7 @@ from headcount.trials.equal_error_mutants import (
     free_bias,
     free_heavy,
     free_weights,
+    more_delta,
     no_cap,
     no_clip,
     no_norm,
@@ -101,12 +102,12 @@ def stages(victim: str, max_value: int = 1, n_later: int = 0) -> list[Finding]:
         mechanism = EqualError.calibrate(LIMIT, 0.10, "equal", max_value=max_value)
         mechanism.draw(Twin(one, other, log, n_later), log)
     n_stages = STAGES + (max_value > 1) + (STAGES_AGAIN if n_later else 0)
-    n_seen = len(log.findings)
+    n_seen = log.n_stages
     if n_seen < n_stages:
         raise ValueError(f"{n_seen} stages were seen, not {n_stages}")
     undeclared = n_seen - n_stages
     last = Finding(Tier.GREY_BOX, log.subject, "calls that were not declared", 0, undeclared)
-    return [*log.findings, last]
+    return [*log.findings, *log.in_all(LIMIT), last]
 
 
 def listed_stages(victim: str, method: str = "equal") -> list[Finding]:
@@ -119,11 +120,9 @@ def listed_stages(victim: str, method: str = "equal") -> list[Finding]:
         one, other = (stack.enter_context(opened_list(rows, groups)) for rows in (more, base))
         mechanism = EqualErrorListed.calibrate(LIMIT, len(groups), 0.10, method)
         mechanism.draw(ListedTwin(one, other, log), log)
-    last = sum(charge.rho for charge in log.charges)
-    spent = Finding(Tier.GREY_BOX, log.subject, "rho in all", float(LIMIT.rho), float(last))
-    n_seen, n_stages = len(log.findings), STAGES if method == "equal" else LISTED_CALLS[method]
+    n_seen, n_stages = log.n_stages, STAGES if method == "equal" else LISTED_CALLS[method]
     undeclared = Finding(Tier.GREY_BOX, log.subject, "other calls", 0, abs(n_seen - n_stages))
-    return [*log.findings, spent, undeclared]
+    return [*log.findings, *log.in_all(LIMIT), undeclared]
 
 
 def _listed(
@@ -168,10 +167,8 @@ def _as_shipped(effort: Effort) -> Sequence[Finding]:
 
 def _delta_twice(effort: Effort) -> Sequence[Finding]:
     """All of delta for either discovery: what both may let out is more than was asked for."""
-    with delta_twice() as spent:
-        findings = _again(effort)
-    claimed = float(LIMIT.delta)
-    return [*findings, Finding(Tier.GREY_BOX, "both", "delta", claimed, float(sum(spent)))]
+    with delta_twice():
+        return _again(effort)
 
 
 EVERY = tuple(VICTIMS)
@@ -180,6 +177,7 @@ TRIAL = Trial(
     (
         Case("as shipped", _as_shipped, is_mutant=False),
         Case("all of delta twice", _delta_twice),
+        Case("a discovery of more delta than is charged", _examined(more_delta, EVERY[:1])),
         Case("a size query without its cap", _examined(no_cap, EVERY[:1])),
         Case("no clip when rows are measured", _examined(no_clip, EVERY[:1])),
         Case("a clip wider than is said", _examined(wide_clip, EVERY[:1])),

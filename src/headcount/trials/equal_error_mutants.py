@@ -19,6 +19,7 @@ from headcount.contributions.equal_error.norm_limits import NormLimits
 from headcount.mechanisms.equal_error import stages as stages_module
 from headcount.mechanisms.equal_error import tuning as tuning_module
 from headcount.mechanisms.equal_error.listed import ListedRun
+from headcount.mechanisms.equal_error.plan import EqualErrorPlan
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.privacy.query import Query
 from headcount.privacy.spend import Zcdp
@@ -147,20 +148,28 @@ def _free(share: str) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def delta_twice() -> Iterator[list[Fraction]]:
-    """All of delta for either discovery, past the filter; and what was charged of it."""
-    spent: list[Fraction] = []
+def delta_twice() -> Iterator[None]:
+    """All of delta for either discovery, past the filter."""
     shipped = stages_module.Run.discovered
 
     def discovered(run: Any, pairs: Any, rho: Fraction, _part: Fraction = Fraction(1)) -> Any:
         return shipped(run, pairs, rho, Fraction(1))
 
-    def charge(budget: Filter, spend: Zcdp) -> None:
-        spent.append(spend.delta)
-
     with (
         swapped(tuning_module, "AGAIN_DELTA", Fraction(1, 2)),
-        swapped(Filter, "charge", charge),
+        swapped(Filter, "charge", lambda _budget, _spend: None),
         swapped(stages_module.Run, "discovered", discovered),
     ):
-        yield spent
+        yield
+
+
+def more_delta() -> AbstractContextManager[None]:
+    """Groups are discovered at twice the delta that the filter is charged."""
+    shipped = EqualErrorPlan.threshold
+
+    def threshold(plan: EqualErrorPlan, rho: Fraction, part: Fraction = Fraction(1)) -> Any:
+        charged = shipped(plan, rho, part)
+        drawn = shipped(plan, rho, 2 * part)
+        return replace(charged, threshold=drawn.threshold)
+
+    return swapped(EqualErrorPlan, "threshold", threshold)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from headcount.audit.divergence import off_support
 from headcount.audit.exact import read_words
@@ -17,9 +19,12 @@ from headcount.mechanisms.chance import Chance, Drawn
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.mechanisms.laplace_threshold import LaplaceThreshold
 from headcount.noise.discrete_gaussian import DiscreteGaussian
+from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.noise.entropy import Entropy
 from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.trials.given import given
+from headcount.trials.seam import STEP, swapped
 
 Integers = npt.NDArray[np.int64]
 Thresholded = GaussianThreshold | LaplaceThreshold
@@ -52,6 +57,55 @@ def chance_to_leave(mechanism: Thresholded, true_totals: Iterable[int]) -> float
         law = law_of_group(mechanism, true_total)
         stays *= (1 - off_support(law, Law({ABSENT: Fraction(1)})).low) ** n
     return 1 - stays
+
+
+def least_shown(
+    draw: Callable[[Query[Integers]], Any], claimed: Sensitivity, chance: Any
+) -> tuple[int, Any]:
+    """The least noisy total at which a group leaves, and the law of the noise on it.
+
+    chance:  what ``draw`` draws from; for a while its noise comes out at what is tried
+    """
+    laws: list[Any] = []
+    low, high = 0, STEP
+    while high - low > 1:
+        middle = (low + high) // 2
+
+        def noisy(true_counts: Integers, law: Any, tried: int = middle) -> Integers:
+            laws.append(law)
+            return np.full(len(true_counts), tried, np.int64)
+
+        with swapped(chance, "noisy", noisy):
+            kept, _ = draw(given(claimed, np.zeros(1, np.int64)))
+        low, high = (low, middle) if len(kept) else (middle, high)
+    return high, laws[-1]
+
+
+def shown_alone(claimed: Sensitivity, least: int, law: Any) -> float:
+    """The chance, at the least, that a group leaves of a user who is alone in all of theirs.
+
+    least:  the noisy total from which on a group leaves
+    """
+    n_groups = 2 ** np.arange(claimed.l0.bit_length())
+    l1, l2 = float(claimed.l1), float(claimed.l2_squared) ** 0.5
+    evenly = np.minimum(l1 / n_groups, l2 / np.sqrt(n_groups))
+    beyond = least - np.floor(np.minimum(float(claimed.linf), evenly))
+    if isinstance(law, DiscreteLaplace):
+        ratio = np.exp(-1 / float(law.scale))
+        tails = np.where(beyond > 0, ratio ** np.maximum(beyond, 0) / (1 + ratio), 0.5)
+    else:
+        tails = stats.norm.sf(beyond / float(law.sigma_squared) ** 0.5)
+    return float((-np.expm1(n_groups * np.log1p(-tails))).max())
+
+
+def highest_hidden(claimed: Sensitivity, law: Any, delta: float) -> int:
+    """The highest noisy total at which no group may leave for this delta."""
+    low, high = 0, STEP
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_shown = shown_alone(claimed, middle, law) > delta
+        low, high = (middle, high) if is_shown else (low, middle)
+    return low
 
 
 def draw_at_least(

@@ -76,15 +76,22 @@ def n_underpaid(
     charged:  what the account paid for all of the event: more than its cost where the event is
               stated for another relation, and then more for each part
     """
-    payments = [cost(part) for part in parts_of(event) if not isinstance(part, Filtered)]
     times = float(charged.rho / cost(event).rho)
-    others, underpaid = iter(other), 0
+    draws = [one for one in asked if isinstance(one, Noise | Choice)]
+    underpaid = 0
+    for one, right, paid in zip(draws, other, paid_for(asked, event), strict=False):
+        if len(right.true_values) == len(one.true_values):
+            underpaid += cost_of(one, right) > times * float(paid.rho) * (1 + 1e-6)
+    return underpaid
+
+
+def paid_for(asked: Sequence[Asked], event: Event) -> list[Zcdp]:
+    """What was paid for each draw, by a part of the event or by a charge of a filter."""
+    payments = [cost(part) for part in parts_of(event) if not isinstance(part, Filtered)]
+    paid = []
     for one in asked:
         if isinstance(one, Charge):
             payments.append(one.spend)
         elif isinstance(one, Noise | Choice):
-            right = next(others, None)
-            paid = times * float(payments.pop(0).rho) if payments else 0.0
-            if right is not None and len(right.true_values) == len(one.true_values):
-                underpaid += cost_of(one, right) > paid * (1 + 1e-6)
-    return underpaid
+            paid.append(payments.pop(0) if payments else Zcdp(0))
+    return paid

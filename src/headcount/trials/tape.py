@@ -6,7 +6,7 @@ would have been drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from headcount.mechanisms.chance import Law
+from headcount.privacy.sensitivity import Sensitivity
+from headcount.privacy.spend import Zcdp
+from headcount.trials.lone_groups import highest_hidden
 from headcount.trials.seam import STEP, Asked, Choice, Integers, Recorder
 
 
@@ -29,7 +32,8 @@ def told(output: Any) -> str:
 
 
 UNSEEN = -STEP
-"""Below every threshold: what a group gets that the table of the tape does not have."""
+"""Below every threshold: what a group gets that the table of the tape does not have, where no delta
+was paid to show one."""
 
 
 @dataclass
@@ -37,6 +41,10 @@ class Tape(Recorder):
     """A chance without noise that keeps its outcomes; with a tape to play, they are that one's."""
 
     played: Tape | None = None
+    paid: Sequence[Zcdp] = ()
+    """What was paid for each draw that is played."""
+    totals: Sensitivity | None = None
+    """What one user may add to the totals that are drawn for, where they are of groups."""
     outcomes: list[tuple[Any, Asked]] = field(default_factory=list)
     """What came of each draw, and what was asked for."""
 
@@ -56,11 +64,19 @@ class Tape(Recorder):
         super().noisy(true_counts, law)
 
         def follow(played: Integers, _draw: Asked) -> Integers:
-            more = np.full(max(0, len(true_counts) - len(played)), UNSEEN, np.int64)
+            n_more = len(true_counts) - len(played)
+            more = np.full(max(0, n_more), self.unseen(law) if n_more > 0 else 0, np.int64)
             return np.append(played[: len(true_counts)], more)
 
         noisy: Integers = self.outcome(true_counts, follow)
         return noisy
+
+    def unseen(self, law: Law) -> int:
+        """What a group gets that the tape does not have: as much as delta does not pay to show."""
+        paid = self.paid[len(self.outcomes) :]
+        if self.totals is None or not paid or not paid[0].delta:
+            return UNSEEN
+        return highest_hidden(self.totals, law, float(paid[0].delta))
 
     def select(self, scores: Integers, epsilon_over_range: Fraction) -> int:
         """The best candidate, or the one that is played; the last one is the last one here."""

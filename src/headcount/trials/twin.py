@@ -14,7 +14,9 @@ from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.equal_error.known import ClippedPairs, KnownPairs
 from headcount.contributions.pairs import Pairs
 from headcount.privacy.query import Query
+from headcount.privacy.spend import Zcdp
 from headcount.trials.given import given
+from headcount.trials.lone_groups import least_shown, shown_alone
 from headcount.trials.seam import Integers, Recorder
 
 
@@ -25,16 +27,18 @@ class Log(Recorder):
     subject: str = ""
     moved: list[int] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    n_stages: int = 0
+    """How many queries were drawn for."""
 
-    def paid(self) -> float:
+    def paid(self) -> Zcdp:
         """What was charged for this query; a query that nobody charged is worth nothing."""
-        charges = self.charges[len(self.findings) :]
-        return float(charges[0].rho) if charges else 0.0
+        charges = self.charges[self.n_stages :]
+        return charges[0] if charges else Zcdp(0)
 
     def noisy(self, true_counts: Integers, law: Any) -> Integers:
         """No noise: the answer itself, and a finding from how far the two tables are apart."""
         squared = sum(part**2 for part in self.moved)
-        self.found("rho", self.paid(), float(squared / (2 * law.sigma_squared)))
+        self.stage(float(squared / (2 * law.sigma_squared)))
         return true_counts
 
     def select(self, scores: Integers, epsilon_over_range: Fraction) -> int:
@@ -42,13 +46,28 @@ class Log(Recorder):
         epsilon = (max(self.moved) - min(self.moved)) * epsilon_over_range
         # Also when all sums move alike: a score may stop at the allowance and not move at all.
         epsilon = max(epsilon, max(map(abs, self.moved)) * epsilon_over_range)
-        self.found("rho", self.paid(), float(epsilon**2 / 8))
+        self.stage(float(epsilon**2 / 8))
         return int(np.argmax(scores))
+
+    def stage(self, rho: float) -> None:
+        """What a stage costs against what it was charged."""
+        paid = self.paid()
+        self.n_stages += 1
+        self.found("rho", float(paid.rho), rho)
 
     def found(self, measure: str, claimed: float, value: float) -> None:
         """Write a finding down, with the number of the stage."""
-        subject = f"{self.subject}, stage {len(self.findings) + 1}"
+        subject = f"{self.subject}, stage {self.n_stages}"
         self.findings.append(Finding(Tier.GREY_BOX, subject, measure, claimed, value))
+
+    def in_all(self, limit: Zcdp) -> list[Finding]:
+        """All that was charged against what may be spent."""
+        rho = float(sum(charge.rho for charge in self.charges))
+        delta = float(sum(charge.delta for charge in self.charges))
+        return [
+            Finding(Tier.GREY_BOX, self.subject, "rho in all", float(limit.rho), rho),
+            Finding(Tier.GREY_BOX, self.subject, "delta in all", float(limit.delta), delta),
+        ]
 
 
 @dataclass
@@ -99,7 +118,10 @@ class Twin:
         for side in (self.one, self.other):
             side.groups = side.groups.slice(0, n_found)
         left, right = left[:n_found], right[:n_found]
+        paid = self.log.paid()
         kept, totals = draw(self.both(given(claimed, left), given(claimed, right)))
+        leaves = shown_alone(claimed, *least_shown(draw, claimed, self.log))
+        self.log.found("delta", float(paid.delta), leaves)
         if len(kept) < len(left):
             raise ValueError("every group of the trial is above the threshold")
         noisy: Integers = totals

@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from headcount.audit.greybox import Recording, compare
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.tally import Tally
+from headcount.mechanisms import laplace_threshold
+from headcount.mechanisms.laplace_threshold import threshold_for
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
@@ -26,7 +29,7 @@ from headcount.releases.plan import Plan
 from headcount.releases.run import Work
 from headcount.trials.caller import asked
 from headcount.trials.door import one_key
-from headcount.trials.payments import n_underpaid, n_unpaid
+from headcount.trials.payments import n_underpaid, n_unpaid, paid_for
 from headcount.trials.seam import swapped
 from headcount.trials.tables import arrow_table
 from headcount.trials.tape import Tape
@@ -65,15 +68,17 @@ class Taped:
     left: Mapping[str, str]
 
 
-def taped(rows: Any, verb: str, relation: Neighbours, played: Tape | None, plant: Plant) -> Taped:
-    """One release of the table; an error of it is raised."""
-    tape = Tape(played=played)
+def taped(rows: Any, verb: str, relation: Neighbours, played: Taped | None, plant: Plant) -> Taped:
+    """One release of the table, or one played to it; an error of it is raised."""
+    tape = Tape(played=None if played is None else played.tape)
+    if played is not None:
+        tape.paid = paid_for(played.tape.asked, played.plan.work.event)
 
     def ask(data: Dataset) -> Plan:
         plan: Plan = getattr(data, verb.split(",")[0])(**VERBS[verb], spend="1")
         return replace(plan, work=plant(plan.work))
 
-    with in_order():
+    with in_order(tape):
         seen = asked(
             arrow_table(rows),
             ask,
@@ -91,13 +96,18 @@ def taped(rows: Any, verb: str, relation: Neighbours, played: Tape | None, plant
     return Taped(tape, seen.plan, seen.charged, seen.texts | shown)
 
 
-def in_order() -> AbstractContextManager[None]:
+def in_order(tape: Tape) -> AbstractContextManager[None]:
     """Groups in the order of their names, whatever that of the engine: tapes are of one order.
 
     A group that only one of two tables has is the last of them.
     """
     shipped = Tally.parts
-    return swapped(Tally, "parts", lambda tally, **_options: shipped(tally, ordered=True))
+
+    def parts(tally: Tally, **_options: Any) -> Any:
+        tape.totals = tally.contributions.sensitivity
+        return shipped(tally, ordered=True)
+
+    return swapped(Tally, "parts", parts)
 
 
 def as_shipped(work: Work) -> Work:
@@ -115,7 +125,7 @@ def findings_of(
     subject = f"{verb}, {relation}"
     base, neighbour = PAIRS[relation]
     one = taped(base, verb, relation, None, plant)
-    near, far = (taped(rows, verb, relation, one.tape, plant) for rows in (neighbour, OTHER))
+    near, far = (taped(rows, verb, relation, one, plant) for rows in (neighbour, OTHER))
     tape, event = one.tape, one.plan.work.event
     pairs = list(zip(tape.draws, far.tape.draws, strict=False))
     n_more = abs(len(tape.draws) - len(far.tape.draws))
@@ -166,6 +176,16 @@ def _exchanged(_effort: Effort) -> Sequence[Finding]:
         return findings_of("profile", relation=REPLACE)
 
 
+def _ten_deltas(_effort: Effort) -> Sequence[Finding]:
+    """A threshold for ten times the delta that is charged."""
+
+    def low(max_rows: int, scale: Fraction, delta: Fraction) -> int:
+        return threshold_for(max_rows, scale, 10 * delta)
+
+    with swapped(laplace_threshold, "threshold_for", low):
+        return findings_of("count_users, laplace")
+
+
 def relations_of(verb: str) -> list[Neighbours]:
     """The relations that a verb is offered for."""
     return [ADD_REMOVE] if verb in ADD_REMOVE_ONLY else [ADD_REMOVE, REPLACE]
@@ -205,5 +225,6 @@ TRIAL = Trial(
         ),
         Case("noise for one user where one becomes another", _exchanged),
         Case("a threshold without its delta", _planted("count_users, laplace", without_delta)),
+        Case("a threshold for ten times its delta", _ten_deltas),
     ),
 )
