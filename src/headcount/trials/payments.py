@@ -86,12 +86,21 @@ def n_underpaid(
 
 
 def paid_for(asked: Sequence[Asked], event: Event) -> list[Zcdp]:
-    """What was paid for each draw, by a part of the event or by a charge of a filter."""
+    """What was paid for each draw, by a part of the event or by a charge of a filter.
+
+    A charge that opens a filter within another pays for no draw: that filter's own charges do.
+    """
+    filters = [part for part in parts_of(event) if isinstance(part, Filtered)]
     payments = [cost(part) for part in parts_of(event) if not isinstance(part, Filtered)]
     paid = []
     for one in asked:
         if isinstance(one, Charge):
             payments.append(one.spend)
+        elif isinstance(one, Limit):
+            if filters:
+                filters.pop()
+            elif payments:
+                payments.pop()
         elif isinstance(one, Noise | Choice):
             paid.append(payments.pop(0) if payments else Zcdp(0))
     return paid

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,9 +21,11 @@ from headcount.privacy.event import LaplaceNoise, LaplaceThreshold
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.count_users import adaptive
 from headcount.releases.run import Work
 from headcount.releases.session import Answer, Session
 from headcount.trials.given import given
+from headcount.trials.seam import swapped
 from headcount.trials.tables import GROUP
 
 Plant = Callable[[Work], Work]
@@ -99,3 +102,24 @@ def noisy_groups(work: Work, chance: Chance) -> int:
     """The same with noise."""
     noisy: Any = a_count(true_groups(work, chance), chance)
     return int(noisy[0])
+
+
+@contextmanager
+def groups_of_the_few() -> Iterator[None]:
+    """Where a count of auto peels, a note says how many groups there were to peel."""
+    found: list[int] = []
+    shipped_rows, shipped_notes = adaptive.shown_and_withheld, adaptive.notes_of
+
+    def rows(groups: Any, counted: Any) -> Any:
+        found.append(groups.num_rows)
+        return shipped_rows(groups, counted)
+
+    def notes(counted: Any, *others: Any) -> Any:
+        said = shipped_notes(counted, *others)
+        return (*said, f"{found[-1]:,} groups.") if counted.method == "peel" else said
+
+    with (
+        swapped(adaptive, "shown_and_withheld", rows),
+        swapped(adaptive, "notes_of", notes),
+    ):
+        yield

@@ -40,6 +40,7 @@ from headcount.trials.verb_plants import (
     a_count,
     also,
     beside,
+    groups_of_the_few,
     noisy_groups,
     true_groups,
     true_users,
@@ -48,11 +49,11 @@ from headcount.trials.verb_plants import (
 from headcount.trials.ways import (
     ADD_REMOVE_ONLY,
     OTHER,
-    PAIRS,
     QUICK,
     SAMPLED,
     VERBS,
     finds_groups,
+    tables_of,
 )
 
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -75,7 +76,7 @@ def taped(rows: Any, verb: str, relation: Neighbours, played: Taped | None, plan
         tape.paid = paid_for(played.tape.asked, played.plan.work.event)
 
     def ask(data: Dataset) -> Plan:
-        plan: Plan = getattr(data, verb.split(",")[0])(**VERBS[verb], spend="1")
+        plan: Plan = getattr(data, verb.split(",")[0])(**{"spend": "1", **VERBS[verb]})
         return replace(plan, work=plant(plan.work))
 
     with in_order(tape):
@@ -123,7 +124,7 @@ def findings_of(
     Two of them differ by one user, and the third is quite another one.
     """
     subject = f"{verb}, {relation}"
-    base, neighbour = PAIRS[relation]
+    base, neighbour = tables_of(verb, relation)
     one = taped(base, verb, relation, None, plant)
     near, far = (taped(rows, verb, relation, one, plant) for rows in (neighbour, OTHER))
     tape, event = one.tape, one.plan.work.event
@@ -176,6 +177,11 @@ def _exchanged(_effort: Effort) -> Sequence[Finding]:
         return findings_of("profile", relation=REPLACE)
 
 
+def _few_users(_effort: Effort) -> Sequence[Finding]:
+    with groups_of_the_few():
+        return findings_of("count_users, auto, few users")
+
+
 def _ten_deltas(_effort: Effort) -> Sequence[Finding]:
     """A threshold for ten times the delta that is charged."""
 
@@ -223,6 +229,7 @@ TRIAL = Trial(
             "how many users there are, among the facts",
             _planted("count_ranges", beside(true_users, stated=True)),
         ),
+        Case("how many groups there are, in a note of auto for few users", _few_users),
         Case("noise for one user where one becomes another", _exchanged),
         Case("a threshold without its delta", _planted("count_users, laplace", without_delta)),
         Case("a threshold for ten times its delta", _ten_deltas),

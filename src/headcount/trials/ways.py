@@ -38,10 +38,24 @@ PAIRS: dict[Neighbours, tuple[Rows, Rows]] = {
 }
 """Two tables that differ by one user. Who is replaced leaves groups for others, and has another
 number of groups and of rows."""
+SINGLE: Rows = tuple(
+    (f"u{j} {i}", group, 1) for j, group in enumerate(GROUPS) for i in range(N_USERS - 16 * j)
+)
+"""Every user is in one group."""
+ONE_GROUP_EACH = "one group each"
+LONG_LIST = [*GROUPS, *(f"h{j}" for j in range(400))]
+"""Nobody is in most of these."""
 
 WAYS: dict[str, dict[str, Any]] = {
     "count_users, equal": {"by": GROUP, "within": 0.2, "method": "equal"},
     "count_users, auto": {"by": GROUP, "within": 0.2},
+    "count_users, auto, without a target": {"by": GROUP},
+    "count_users, auto, few users": {"by": GROUP, "within": 0.2, "spend": "1/8"},
+    "count_users, auto, one group each": {"by": GROUP, "within": 0.2},
+    "count_users, bound": {"by": GROUP, "bound": 2},
+    "count_users, one listed": {"by": GROUP, "groups": GROUPS[:1]},
+    "count_users, a list, one group each": {"by": GROUP, "groups": GROUPS, "within": 0.2},
+    "count_users, a long list": {"by": GROUP, "groups": LONG_LIST},
     "count_users, listed": {"by": GROUP, "groups": GROUPS},
     "count_users, a list with a target": {"by": GROUP, "groups": GROUPS, "within": 0.2},
     "count_users, peel": {"by": GROUP, "within": 0.2, "method": "peel"},
@@ -62,13 +76,23 @@ WAYS: dict[str, dict[str, Any]] = {
     "quantiles, sample": {"of": None, "bounds": (0, 32), "method": "sample"},
     "count_ranges": {"of": None, "ranges": [0, 4, 8, 400]},
 }
-"""What is asked; the verb is what comes before the comma."""
+"""What is asked; the verb is what comes before the first comma. All branches that a method of auto
+has are taken, each by the numbers that were drawn for it."""
 VERBS = WAYS | {
     verb: {"by": GROUP}
     for verb, stated in STATED.items()
     if "by" in stated.own and not any(way.split(",")[0] == verb for way in WAYS)
 }
 """These, and verbs that nothing is said of here."""
+
+
+def tables_of(verb: str, relation: Neighbours) -> tuple[Rows, Rows]:
+    """Two tables that differ by one user, of a kind that leads the way that is meant."""
+    if verb.endswith(ONE_GROUP_EACH):
+        return SINGLE, SINGLE + VICTIM
+    return PAIRS[relation]
+
+
 FINDING = frozenset(["count_users", "count_events", "distribution"])
 
 
@@ -88,6 +112,11 @@ ADD_REMOVE_ONLY = frozenset(
     [
         "count_users, equal",
         "count_users, auto",
+        "count_users, auto, without a target",
+        "count_users, auto, few users",
+        "count_users, auto, one group each",
+        "count_users, bound",
+        "count_users, a list, one group each",
         "count_users, a list with a target",
         "count_users, peel",
         "count_users, top",
