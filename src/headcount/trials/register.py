@@ -24,6 +24,7 @@ MECHANISMS = (
     "hierarchical_histogram",
     "exponential_quantile",
     "fresh_samples",
+    "coins",
     "clip_choice",
     "pan_private",
     "sorted_counts",
