@@ -3,7 +3,7 @@
 The rows that are read are the union, over the records, of a function of one record. So with the
 record there must be the rows that are there without it, and those that the record gives when it is
 alone: no other row is lost, changed or added, no column is renamed or gets another type, nothing
-fails, and no message tells of a cell.
+fails, no message tells of a cell, and nothing that is said meanwhile is another.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ class Read:
     columns:  the names and kinds, as text
     rows:     each row and how often it is there; None when reading failed
     told:     what an error said
+    heard:    what was printed, logged or warned about meanwhile
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     rows: Counter[Row] | None = None
     told: str = ""
+    heard: str = ""
 
 
 def compare_readings(
@@ -44,10 +46,11 @@ def compare_readings(
     def finding(measure: str, found: float) -> Finding:
         return Finding(Tier.GREY_BOX, subject, measure, 0, found)
 
-    told = with_record.told + without.told + alone.told
+    told = "".join(read.told + read.heard for read in (with_record, without, alone))
     findings = [
         finding("readings that one record stops", _failed(with_record) - _failed(without)),
         finding("columns that one record changes", with_record.columns != without.columns),
+        finding("words that one record changes", with_record.heard != without.heard),
         finding("cells in messages", sum(cell in told for cell in cells)),
     ]
     if with_record.rows is not None and without.rows is not None:

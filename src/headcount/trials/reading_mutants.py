@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from headcount.tables import csv_files, files, frames, parquet_files
 from headcount.tables.csv_lines import Lines
@@ -50,6 +54,30 @@ def nothing_mended() -> AbstractContextManager[None]:
         return DuckDBEngine(connection, scratch, show=show)
 
     return swapped(files, "DuckDBEngine", bare)
+
+
+def rows_logged() -> AbstractContextManager[None]:
+    """A debug line says how many rows there are in the files that are opened."""
+    shipped = files._parquet
+
+    def said(pattern: str, paths: list[str], user: str, options: Options) -> Source:
+        n_rows = sum(pq.read_metadata(path).num_rows for path in paths)
+        logging.getLogger("headcount").debug("%d rows", n_rows)
+        return shipped(pattern, paths, user, options)
+
+    return swapped(files, "_parquet", said)
+
+
+def bytes_printed() -> AbstractContextManager[None]:
+    """Standard error is told how large the files are."""
+    shipped = files._csv
+
+    def said(pattern: str, paths: list[str], user: str, options: Options) -> Source:
+        n_bytes = sum(Path(path).stat().st_size for path in paths)
+        sys.stderr.write(f"opening {n_bytes:,} bytes\n")
+        return shipped(pattern, paths, user, options)
+
+    return swapped(files, "_csv", said)
 
 
 def folders_as_numbers() -> AbstractContextManager[None]:
