@@ -1,7 +1,9 @@
 """A release as a user makes it, with everything that leaves the process kept.
 
-Rows, their order, the plan, ``repr``, standard output and error, log lines, warnings, the files
-that are written, and the text of an error with everything it is linked to.
+Rows, their order, what the dataset and the plan say of themselves before and after, the stages that
+are said, ``repr``, standard output and error, log lines, warnings, the files that are written, and
+the text of an error with everything it is linked to. Beside these, whether the table was read
+before the ledger was charged.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
 from headcount.releases.run import new_secret
 from headcount.results.release import Release
+from headcount.tables.duckdb import DuckDBEngine
 from headcount.trials.door import ACCOUNT, released
+from headcount.trials.seam import swapped
 from headcount.trials.tables import GROUP, USER
 
 
@@ -41,6 +45,8 @@ class Seen:
     release: Release | None = None
     charged: Zcdp = field(default_factory=lambda: Zcdp(0))
     """What the account paid."""
+    n_early: int = 0
+    """How often the table was read before anything was charged."""
     texts: dict[str, str] = field(default_factory=dict)
 
 
@@ -71,6 +77,32 @@ def overheard(seen: Seen) -> Iterator[None]:
             "log": log.getvalue(),
             "warnings": "\n".join(str(warning.message) for warning in w),
         }
+
+
+@contextmanager
+def in_turn(seen: Seen) -> Iterator[None]:
+    """Count what the engine is asked before the ledger has been charged."""
+    charged: list[object] = []
+
+    def charge(*arguments: Any, **named: Any) -> Any:
+        paid = shipped_charge(*arguments, **named)
+        charged.append(paid)
+        return paid
+
+    def early(shipped: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*arguments: Any, **named: Any) -> Any:
+            seen.n_early += not charged
+            return shipped(*arguments, **named)
+
+        return asked
+
+    shipped_charge = Ledger.charge
+    with (
+        swapped(Ledger, "charge", charge),
+        swapped(DuckDBEngine, "stream", early(DuckDBEngine.stream)),
+        swapped(DuckDBEngine, "keep", early(DuckDBEngine.keep)),
+    ):
+        yield
 
 
 def release(
@@ -105,15 +137,18 @@ def asked(
     new_key: Callable[[], bytes] = new_secret,
     **options: Any,
 ) -> Seen:
-    """Open, ask and release; an error is kept, not raised."""
+    """Open, ask and release; an error is kept, not raised.
+
+    source:  a table, or a function that puts one into a folder
+    """
     # It speaks when it is first imported, and never again.
     import alembic.runtime.plugins  # noqa: F401
 
-    seen = Seen()
-    with tempfile.TemporaryDirectory() as folder, overheard(seen):
+    seen, stages = Seen(), list[str]()
+    with tempfile.TemporaryDirectory() as folder, overheard(seen), in_turn(seen):
         try:
             data = hc.open(
-                source,
+                source(Path(folder)) if callable(source) else source,
                 user=USER,
                 account=ACCOUNT,
                 budget=hc.Budget(epsilon=epsilon, delta=delta),
@@ -121,16 +156,29 @@ def asked(
                 **options,
             )
             plan = seen.plan = ask(data)
-            seen.texts["plan"] = f"{plan}\n{plan.explain()}"
-            seen.release = plan.release() if chance is None else released(plan, chance, new_key)
+            seen.texts["plan"] = _of_itself(data, plan)
+            seen.release = (
+                plan.release(progress=stages.append)
+                if chance is None
+                else released(plan, chance, new_key, progress=stages.append)
+            )
+            known = plan.charged()
+            day = "" if known is None else known.named
+            seen.texts["plan afterwards"] = _of_itself(data, plan).replace(day, "its entry")
             seen.charged = plan.ledger.account(ACCOUNT).spent
         except Exception as error:
             seen.texts["error"] = told(error)
         if seen.release is not None:
             seen.texts |= _written(seen.release, Path(folder))
+    seen.texts["stages"] = "\n".join(stages)
     # Where the ledger is says nothing of the table, and is elsewhere each time.
     seen.texts = {name: text.replace(folder, "") for name, text in seen.texts.items()}
     return seen
+
+
+def _of_itself(data: Dataset, plan: Plan) -> str:
+    """What a dataset and a plan show of themselves."""
+    return f"{data!r}\n{data}\n{plan!r}\n{plan}\n{plan.explain()}"
 
 
 def told(error: BaseException) -> str:

@@ -18,6 +18,7 @@ from headcount.mechanisms.chance import Chance
 from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
 from headcount.releases.run import new_secret, run
+from headcount.releases.stages import Progress
 from headcount.results.release import Release
 from headcount.trials.seam import Recorder
 from headcount.trials.tables import GROUP, USER
@@ -42,7 +43,12 @@ def opened(
 
 
 def released(
-    plan: Plan, chance: Chance, new_key: Callable[[], bytes] = new_secret, *, fresh: bool = False
+    plan: Plan,
+    chance: Chance,
+    new_key: Callable[[], bytes] = new_secret,
+    *,
+    fresh: bool = False,
+    progress: Progress = lambda _stage: None,
 ) -> Release:
     """What ``plan.release()`` gives, drawn from this chance under this key."""
     return run(
@@ -51,7 +57,7 @@ def released(
         plan.opening,
         key=None,
         fresh=fresh,
-        progress=lambda _stage: None,
+        progress=progress,
         chance=chance,
         new_key=new_key,
     )

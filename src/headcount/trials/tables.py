@@ -6,10 +6,13 @@ independent releases of the table: noise is independent by group, bounds are by 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from headcount.audit.neighbours import EXTREME_INTEGERS, Rows
 
@@ -24,6 +27,14 @@ def arrow_table(rows: Rows) -> pa.Table:
     users = pa.array([user for user, _, _ in rows], pa.string())
     groups = pa.array([group for _, group, _ in rows], _type_of(rows))
     return pa.table({USER: users.take(take), GROUP: groups.take(take)})
+
+
+def written(table: pa.Table, folder: Path, ending: str) -> Path:
+    """A table as a file of the kind that its name ends in."""
+    path = folder / f"events.{ending}"
+    write = pq.write_table if ending == "parquet" else pa_csv.write_csv
+    write(table, path)
+    return path
 
 
 def _type_of(rows: Rows) -> Any:

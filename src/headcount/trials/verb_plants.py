@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from headcount.contributions.bound import bound
 from headcount.contributions.events import users_of
 from headcount.contributions.frequencies import true_frequencies
+from headcount.mechanisms import laplace_threshold
 from headcount.mechanisms.chance import Chance
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.radius import Radius
@@ -22,7 +23,9 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.count_users import adaptive
-from headcount.releases.run import Work
+from headcount.releases.count_users.notes import notes_of, shown_and_withheld
+from headcount.releases.dataset import Dataset
+from headcount.releases.run import Checked, Work
 from headcount.releases.session import Answer, Session
 from headcount.trials.given import given
 from headcount.trials.seam import swapped
@@ -87,6 +90,37 @@ def beside(number: Callable[[Work, Chance], int], *, stated: bool = False) -> Pl
     return planted
 
 
+def as_a_stage(work: Work) -> Work:
+    """A verb that says how many users there are while it runs."""
+
+    def read_and_draw(session: Session) -> Answer:
+        stages: Any = session.progress
+        stages._say(f"{true_users(work, session.chance):,} users")
+        return work.read_and_draw(session)
+
+    return replace(work, read_and_draw=read_and_draw)
+
+
+def early_look(work: Work) -> Work:
+    """A verb that looks at the table when the source is checked, before the charge."""
+
+    def check() -> Checked:
+        users_of(work.table).ask()
+        return work.check()
+
+    return replace(work, check=check)
+
+
+def users_told() -> AbstractContextManager[None]:
+    """A dataset that says how many users it has."""
+    shipped = Dataset.__repr__
+
+    def told(data: Dataset) -> str:
+        return f"{shipped(data)} {int(users_of(data.table).ask()[0])} users"
+
+    return swapped(Dataset, "__repr__", told)
+
+
 def true_users(work: Work, _chance: Chance) -> int:
     """How many users there are."""
     return int(users_of(work.table).ask()[0])
@@ -108,14 +142,13 @@ def noisy_groups(work: Work, chance: Chance) -> int:
 def groups_of_the_few() -> Iterator[None]:
     """Where a count of auto peels, a note says how many groups there were to peel."""
     found: list[int] = []
-    shipped_rows, shipped_notes = adaptive.shown_and_withheld, adaptive.notes_of
 
     def rows(groups: Any, counted: Any) -> Any:
         found.append(groups.num_rows)
-        return shipped_rows(groups, counted)
+        return shown_and_withheld(groups, counted)
 
     def notes(counted: Any, *others: Any) -> Any:
-        said = shipped_notes(counted, *others)
+        said = notes_of(counted, *others)
         return (*said, f"{found[-1]:,} groups.") if counted.method == "peel" else said
 
     with (
@@ -123,3 +156,22 @@ def groups_of_the_few() -> Iterator[None]:
         swapped(adaptive, "notes_of", notes),
     ):
         yield
+
+
+def one_user_for_two() -> AbstractContextManager[None]:
+    """Noise and charge as for a user who comes or goes, also where one becomes another."""
+
+    def under(self: Sensitivity, neighbours: Neighbours, _n_entries: int = 0) -> Sensitivity:
+        return replace(self, neighbours=neighbours)
+
+    return swapped(Sensitivity, "under", under)
+
+
+def ten_deltas() -> AbstractContextManager[None]:
+    """A threshold for ten times the delta that is charged."""
+    shipped = laplace_threshold.threshold_for
+
+    def low(max_rows: int, scale: Fraction, delta: Fraction) -> int:
+        return shipped(max_rows, scale, 10 * delta)
+
+    return swapped(laplace_threshold, "threshold_for", low)

@@ -13,16 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from headcount.audit.greybox import Recording, compare
 from headcount.audit.verdict import Finding, Tier
 from headcount.contributions.tally import Tally
-from headcount.mechanisms import laplace_threshold
-from headcount.mechanisms.laplace_threshold import threshold_for
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
 from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
@@ -31,7 +27,7 @@ from headcount.trials.caller import asked
 from headcount.trials.door import one_key
 from headcount.trials.payments import n_underpaid, n_unpaid, paid_for
 from headcount.trials.seam import swapped
-from headcount.trials.tables import arrow_table
+from headcount.trials.tables import arrow_table, written
 from headcount.trials.tape import Tape
 from headcount.trials.trial import Case, Effort, Trial
 from headcount.trials.verb_plants import (
@@ -39,15 +35,21 @@ from headcount.trials.verb_plants import (
     a_choice,
     a_count,
     also,
+    as_a_stage,
     beside,
+    early_look,
     groups_of_the_few,
     noisy_groups,
+    one_user_for_two,
+    ten_deltas,
     true_groups,
     true_users,
+    users_told,
     without_delta,
 )
 from headcount.trials.ways import (
     ADD_REMOVE_ONLY,
+    FILES,
     OTHER,
     QUICK,
     SAMPLED,
@@ -67,6 +69,8 @@ class Taped:
     plan: Plan
     charged: Zcdp
     left: Mapping[str, str]
+    n_early: int
+    """How often the table was read before the charge."""
 
 
 def taped(rows: Any, verb: str, relation: Neighbours, played: Taped | None, plant: Plant) -> Taped:
@@ -81,7 +85,7 @@ def taped(rows: Any, verb: str, relation: Neighbours, played: Taped | None, plan
 
     with in_order(tape):
         seen = asked(
-            arrow_table(rows),
+            source_of(rows, verb),
             ask,
             epsilon=4,
             delta=1e-2,
@@ -94,7 +98,15 @@ def taped(rows: Any, verb: str, relation: Neighbours, played: Taped | None, plan
     rows_left = [seen.release.to_arrow(), seen.release.withheld]
     texts = ["" if table is None else str(table.to_pylist()) for table in rows_left]
     shown = {} if verb in SAMPLED else dict(zip(("rows", "rows withheld"), texts, strict=True))
-    return Taped(tape, seen.plan, seen.charged, seen.texts | shown)
+    return Taped(tape, seen.plan, seen.charged, seen.texts | shown, seen.n_early)
+
+
+def source_of(rows: Any, verb: str) -> Any:
+    """A table in memory, or what writes a file of it."""
+    table = arrow_table(rows)
+    if verb not in FILES:
+        return table
+    return lambda folder: written(table, folder, FILES[verb])
 
 
 def in_order(tape: Tape) -> AbstractContextManager[None]:
@@ -138,6 +150,7 @@ def findings_of(
             for other in (near, far)
             for finding in compare(Recording((), one.left), Recording((), other.left), [], subject)
         ),
+        Finding(Tier.GREY_BOX, subject, "readings before the charge", 0, one.n_early),
         Finding(Tier.GREY_BOX, subject, "calls that depend on the table", 0, n_more),
         Finding(
             Tier.GREY_BOX,
@@ -163,35 +176,6 @@ def findings_of(
     ]
 
 
-def one_user_for_two() -> AbstractContextManager[None]:
-    """Noise and charge as for a user who comes or goes, also where one becomes another."""
-
-    def under(self: Sensitivity, neighbours: Neighbours, _n_entries: int = 0) -> Sensitivity:
-        return replace(self, neighbours=neighbours)
-
-    return swapped(Sensitivity, "under", under)
-
-
-def _exchanged(_effort: Effort) -> Sequence[Finding]:
-    with one_user_for_two():
-        return findings_of("profile", relation=REPLACE)
-
-
-def _few_users(_effort: Effort) -> Sequence[Finding]:
-    with groups_of_the_few():
-        return findings_of("count_users, auto, few users")
-
-
-def _ten_deltas(_effort: Effort) -> Sequence[Finding]:
-    """A threshold for ten times the delta that is charged."""
-
-    def low(max_rows: int, scale: Fraction, delta: Fraction) -> int:
-        return threshold_for(max_rows, scale, 10 * delta)
-
-    with swapped(laplace_threshold, "threshold_for", low):
-        return findings_of("count_users, laplace")
-
-
 def relations_of(verb: str) -> list[Neighbours]:
     """The relations that a verb is offered for."""
     return [ADD_REMOVE] if verb in ADD_REMOVE_ONLY else [ADD_REMOVE, REPLACE]
@@ -208,6 +192,16 @@ def _as_shipped(effort: Effort) -> Sequence[Finding]:
 
 def _planted(verb: str, plant: Plant) -> Callable[[Effort], Sequence[Finding]]:
     return lambda _effort: findings_of(verb, plant)
+
+
+def _broken(
+    verb: str, swap: Callable[[], AbstractContextManager[None]], relation: Neighbours = ADD_REMOVE
+) -> Callable[[Effort], Sequence[Finding]]:
+    def examined(_effort: Effort) -> Sequence[Finding]:
+        with swap():
+            return findings_of(verb, relation=relation)
+
+    return examined
 
 
 TRIAL = Trial(
@@ -229,9 +223,18 @@ TRIAL = Trial(
             "how many users there are, among the facts",
             _planted("count_ranges", beside(true_users, stated=True)),
         ),
-        Case("how many groups there are, in a note of auto for few users", _few_users),
-        Case("noise for one user where one becomes another", _exchanged),
+        Case(
+            "how many groups there are, in a note of auto for few users",
+            _broken("count_users, auto, few users", groups_of_the_few),
+        ),
+        Case("how many users there are, as a stage", _planted("profile", as_a_stage)),
+        Case("a look at the table before the charge", _planted("profile", early_look)),
+        Case("how many users there are, in what a dataset says", _broken("profile", users_told)),
+        Case(
+            "noise for one user where one becomes another",
+            _broken("profile", one_user_for_two, REPLACE),
+        ),
         Case("a threshold without its delta", _planted("count_users, laplace", without_delta)),
-        Case("a threshold for ten times its delta", _ten_deltas),
+        Case("a threshold for ten times its delta", _broken("count_users, laplace", ten_deltas)),
     ),
 )

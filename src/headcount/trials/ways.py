@@ -108,6 +108,8 @@ QUICK = (
     "profile",
     *(VERBS.keys() - WAYS.keys()),
 )
+FILES = {"frequencies": "csv", "profile": "parquet", "count_users, laplace": "parquet"}
+"""What is asked of files, by what their names end in; all else is asked of tables in memory."""
 ADD_REMOVE_ONLY = frozenset(
     [
         "count_users, equal",

@@ -264,7 +264,7 @@ NOT_TOLD_APART = {
     "verb", sorted(ways.VERBS.keys() - ways.ADD_REMOVE_ONLY - NOT_TOLD_APART.keys())
 )
 def test_noise_for_one_user_where_one_becomes_another_is_found(verb: str) -> None:
-    with verbs.one_user_for_two():
+    with verb_plants.one_user_for_two():
         assert any_violated(verbs.findings_of(verb, relation=Neighbours.REPLACE))
 
 
