@@ -8,6 +8,7 @@ from headcount.trials.trial import Trial
 
 MECHANISMS = (
     "reading",
+    "door",
     "discrete_laplace",
     "discrete_gaussian",
     "selection",
