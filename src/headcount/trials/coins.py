@@ -9,7 +9,6 @@ how often that is, of many groups under one fresh key, is known.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
@@ -26,6 +25,7 @@ from headcount.contributions import sample as sample_module
 from headcount.contributions.sample import COIN, COIN_BITS, Coins, sampled_counts
 from headcount.contributions.sampled_values import Values
 from headcount.privacy.cells import Blocks, Grid
+from headcount.releases.run import new_secret
 from headcount.tables import open_table
 from headcount.tables.duckdb import DuckDBEngine
 from headcount.trials.seam import swapped
@@ -59,7 +59,7 @@ def two_users_each(n_groups: int) -> pa.Table:
 def kept_and_tossed() -> Iterator[Finding]:
     """One of two groups is kept, and then the coin is tossed."""
     table = open_table(two_users_each(N), user=USER)
-    counts = sampled_counts(table, GROUP, HALF, key=os.urandom(32))
+    counts = sampled_counts(table, GROUP, HALF, key=new_secret())
     shown = np.zeros(2 * N, bool)
     shown[counts.every_name().column(GROUP).to_numpy()] = True
     # The other group of a pair is not independent of the first.
@@ -75,7 +75,7 @@ def chosen_and_tossed() -> Iterator[Finding]:
 
 def tossed_twice() -> Iterator[Finding]:
     """Two samples of the same users, in the same cells."""
-    key = os.urandom(32)
+    key = new_secret()
     first, second = (_looks("min", number, key)[::2] for number in (1, 2))
     yield from law("values, a sample", first, 1 / 4)
     yield from law("values, two samples", first & second, 1 / 16)
@@ -85,7 +85,7 @@ def _looks(per_user: str, number: int, key: bytes | None = None) -> Shown:
     """Which cells are shown of a sample."""
     grid = Grid(Fraction(0), Fraction(1), 2 * N, whole=True)
     table = open_table(two_users_each(N), user=USER)
-    values = Values(table, GROUP, per_user, grid, key or os.urandom(32))
+    values = Values(table, GROUP, per_user, grid, key or new_secret())
     shown: Shown = values.sampled(number, Blocks(2 * N), HALF).ask() > 0
     return shown
 

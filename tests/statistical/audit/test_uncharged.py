@@ -253,7 +253,9 @@ def test_how_many_groups_there_are_is_found_beside_the_rows(
 
 NOT_TOLD_APART = {
     "count_users, listed": "a list bounds what a user moves, whoever is exchanged",
-    "count_events, debiased": "the same",
+    "count_users, a long list": "the same",
+    "count_users, one listed": "in one group whoever is exchanged moves a count by one",
+    "count_events, debiased": "the same as of a list",
     "distribution, listed": "its noise for replacement is its own",
     "count_users, sample": "the engine draws",
     "quantiles, sample": "the engine draws",
