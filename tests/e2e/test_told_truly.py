@@ -18,7 +18,11 @@ TABLE = pa.table({"user": list(range(600)), "page": ["a", "b", "c"] * 200})
 
 
 def opened(folder: Path, **more: Any) -> Any:
-    said = {"account": "web", "budget": hc.Budget(rho=50), "ledger": folder / "ledger.db"}
+    said: dict[str, Any] = {
+        "account": "web",
+        "budget": hc.Budget(rho=50),
+        "ledger": folder / "ledger.db",
+    }
     return hc.open(TABLE, user="user", **(said | more))
 
 

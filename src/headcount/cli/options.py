@@ -82,7 +82,10 @@ AsCsv = Annotated[
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print the rows and errors, and nothing else.")
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print the rows, unless --out has them, and errors; nothing else."
+    ),
 ]
 OnlyPlan = Annotated[bool, typer.Option("--plan", help="Only show the plan: nothing is spent.")]
 

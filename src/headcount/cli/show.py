@@ -58,7 +58,7 @@ def write_and_show(release: Release, output: Output, notes: Sequence[str], again
         if output.piped is not None:
             piped.write(release, output.piped)
         with redirect_stdout(output.aside):
-            if output.piped is None:
+            if output.piped is None and not (output.quiet and output.out is not None):
                 rows(release)
             if not output.quiet:
                 words(release)

@@ -125,10 +125,15 @@ def affordable_plan(
         ledger=dataset.ledger,
         opening=dataset.opening_of(account),
         known=known,
-        title=title if by is None else f"{title} by {', '.join(spelled_by(by))}",
+        title=_titled(title, by, dataset.where),
         method=method,
         details=(*_listed(groups), *details),
     )
+
+
+def _titled(title: str, by: Any, where: str | None) -> str:
+    grouped = title if by is None else f"{title} by {', '.join(spelled_by(by))}"
+    return grouped if where is None else f"{grouped} where {where}"
 
 
 def _columns_used(where: str | None, by: Any, of: str | None) -> set[str]:

@@ -14,6 +14,8 @@ NOISE_ONLY = "noise only"
 """Said of error bars that do not cover what a bound leaves out."""
 LEFT_OUT = "No row is shown"
 """How a note begins that says why, where groups were found and measured in vain."""
+WITHHELD = "measured rows are withheld"
+"""What a note has that tells of rows which a target left out, and names the largest."""
 LOW_TO_HIGH = "low to high"
 """How a note begins that says what error bars cover."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from headcount.results.facts import LEFT_OUT
+from headcount.results.facts import LEFT_OUT, WITHHELD
 from headcount.results.shown import FINDS_GROUPS, Shown, number, shown
 from headcount.screens import visible
 
@@ -36,7 +36,8 @@ def said_of(some: Shown, facts: Facts, *, n_withheld: int, again: str | None) ->
     """What is said under the rows, a sentence a line, with the guarantee in one of them."""
     said = [f"{facts.bars_said}."] if some.names else [why_none(facts, n_withheld)]
     if n_withheld:
-        said.append(withheld_words(n_withheld))
+        told = (note for note in facts.notes if WITHHELD in note)
+        said.append(next(told, withheld_words(n_withheld)))
     said.append(f"Guarantee: {facts.guarantee}.")
     if facts.account:
         said.append(f"Paid by entry {facts.entry} of account {facts.account!r}.")
@@ -48,7 +49,7 @@ def said_of(some: Shown, facts: Facts, *, n_withheld: int, again: str | None) ->
 def withheld_words(n_withheld: int, where: str = "They are in release.withheld") -> str:
     """What is said of rows that a target left out."""
     rows = "row was" if n_withheld == 1 else "rows were"
-    why = "measured and withheld, for bars wider than the target"
+    why = "measured and withheld, so that those shown can keep the target"
     return f"{n_withheld:,} more {rows} {why}. {where}."
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from headcount.mechanisms.equal_error.steps import TOO_MUCH_LOST
 from headcount.releases.rows import with_error_bars
 from headcount.results.cells import label
-from headcount.results.facts import BAR_SDS, CONFIDENCE, LEFT_OUT
+from headcount.results.facts import BAR_SDS, CONFIDENCE, LEFT_OUT, WITHHELD
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,8 +51,8 @@ def notes_of(
     name = ", ".join(repr(label(largest[column])) for column in list(largest)[:-4])
     half_width = (largest["high"] - largest["low"]) / 2
     told = (
-        f"{withheld.num_rows:,} measured rows are withheld: their bars are wider than "
-        f"{plan.within:.3g} of the count allows. The largest is {name}, about "
+        f"{withheld.num_rows:,} {WITHHELD}, so that nine in ten of those shown can be within "
+        f"{plan.within:.3g} of the truth. The largest is {name}, about "
         f"{largest['count']:,} ± {half_width:,.0f}. They are paid for: look at "
         "release.withheld. A count without within= would be another question, charged anew."
     )
