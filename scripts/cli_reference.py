@@ -79,8 +79,8 @@ def page() -> str:
         "| 7 | a file could not be written; what was paid for is stored, and the message says how "
         "to have it without a charge |",
         "| 130 | stopped by you with Ctrl-C; the message says what was charged, and the same "
-        "command finishes it without a second charge. What `headcount stream add` counted is "
-        "kept |",
+        "command finishes it without a second charge (leave `--fresh` out, unless it had a "
+        "`--key`). What `headcount stream add` counted is kept |",
         "| 129, 143 | `headcount stream add` was stopped by the system (SIGHUP, SIGTERM); what it "
         "counted is kept |",
         "",

@@ -65,7 +65,7 @@ def report_of(
             f'<p class="gist">{_text(some.counted)}. {_text(" ".join(said))}</p>',
             *_picture(table, facts),
             *_rows(some),
-            *_section("What was asked", _pairs(asked_of(facts))),
+            *_section("What was asked, as the ledger has it", _pairs(asked_of(facts))),
             *_section("How it was answered", _pairs(_method(facts)), _list(facts.notes)),
             *_section("What is promised", _promise(facts)),
             *_section("The entry that paid", _pairs(_entry(facts, again, key))),
