@@ -101,6 +101,7 @@ STREAMS = {
     "contributions/read.py": "integers, for those who answer questions",
     "contributions/tally.py": "totals by group, part by part, each a question",
     "trials/reading.py": "an auditor's own look at what was opened",
+    "trials/caller.py": "an auditor counts what is read before the charge, and reads nothing",
 }
 
 

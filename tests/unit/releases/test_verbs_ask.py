@@ -61,6 +61,6 @@ def test_no_question_is_refused_by_the_noise_that_is_made_for_it(
         verb = getattr(data, way.split(",")[0])
         if relation is Neighbours.REPLACE and way in ADD_REMOVE_ONLY:
             with pytest.raises(UsageError, match="replace"):
-                verb(**WAYS[way], spend="1")
+                verb(**({"spend": "1"} | WAYS[way]))
             return
-        released(verb(**WAYS[way], spend="1"), Drawn())
+        released(verb(**({"spend": "1"} | WAYS[way])), Drawn())
