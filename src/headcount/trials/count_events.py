@@ -52,9 +52,10 @@ def recording(
     recorder = Recorder(taken=CHOSEN)
     with opened(arrow_table(rows), neighbours=str(neighbours)) as data:
         plan = data.count_events(GROUP, groups=groups, method=method, spend="1")
+        said = f"{plan}\n{plan.explain()}"
         release = released(plan, recorder)
     facts = release.facts
-    public = {"plan": f"{plan}\n{plan.explain()}", "bounds": facts.bounds, "noise": facts.noise}
+    public = {"plan": said, "bounds": facts.bounds, "noise": facts.noise}
     return Recording(calls_of(recorder, shown_in(release, recorder)), public), plan
 
 

@@ -56,6 +56,7 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
         rules = group_rows(data.table, GROUP).rules
         limit = limit_for(data.account, Fraction(1))
         plan = plan_found_events(data, GROUP, rules, limit, method=method)
+        said = f"{plan}\n{plan.explain()}"
         release = released(plan, recorder, one_key)
     work: Any = plan.work.read_and_draw
     count = work.__self__
@@ -65,9 +66,7 @@ def recording(rows: Rows, method: str) -> tuple[Recording, list[Declared]]:
     if not len(release):
         # Rows are noised one by one, so a table without rows needs no call.
         calls = (*calls, Call(declared[-1].settings, {}))
-    return Recording(
-        calls, {"plan": f"{plan}\n{plan.explain()}", "bounds": release.facts.bounds}
-    ), declared
+    return Recording(calls, {"plan": said, "bounds": release.facts.bounds}), declared
 
 
 def _choice(count: Any) -> Declared:
