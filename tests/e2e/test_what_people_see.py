@@ -100,13 +100,14 @@ def test_rows_of_every_verb_are_shown_with_their_bars(data: Any, name: str) -> N
     assert "Shown again" not in str(release)
 
 
-def test_withheld_rows_are_counted_and_not_shown(data: Any) -> None:
+def test_withheld_rows_are_counted_and_the_largest_is_named(data: Any) -> None:
     release = plan_of(data, "users within").release()
     withheld = release.withheld
     assert withheld is not None
+    largest = max(withheld.to_pylist(), key=lambda row: row["count"])["page"]
     for shown in (str(release), release._repr_html_()):
-        assert f"{withheld.num_rows} more rows were measured and withheld" in shown
-        assert not [page for page in withheld["page"].to_pylist() if page in shown]
+        assert f"{withheld.num_rows:,} measured rows are withheld" in shown
+        assert [page for page in withheld["page"].to_pylist() if page in shown] == [largest]
 
 
 def test_all_that_is_shown_is_in_the_rows(data: Any) -> None:
