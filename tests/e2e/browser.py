@@ -27,7 +27,13 @@ class Browser:
     def __init__(self, folder: Path) -> None:
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
-        arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+        arguments = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+        ]
         # It finds the pipe at its descriptors 3 and 4.
         shell = f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}'
         folder.mkdir(exist_ok=True)
