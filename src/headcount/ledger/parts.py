@@ -78,8 +78,8 @@ def check_size(payload: bytes) -> None:
     """Refuse what no store keeps in one value."""
     if len(payload) > LARGEST:
         raise UsageError(
-            f"A part has at most {LARGEST:,} bytes, and this one has {len(payload):,}. Nothing was "
-            "stored. Raise the threshold, or ask for fewer groups."
+            f"A part has at most {LARGEST:,} bytes, and this one has more. Nothing was stored. "
+            "Raise the threshold, or ask for fewer groups."
         )
 
 

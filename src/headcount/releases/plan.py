@@ -142,12 +142,9 @@ class Plan:
         """
         known = self.charged(key=key, fresh=fresh)
         account = self.ledger.find_account(self.account.name)
-        asks = known is None and account is not None
-        return Now(
-            known,
-            account,
-            self.ledger.quota_words(account, self.spend) if asks and account else None,
-        )
+        if known is not None or account is None:
+            return Now(known, account, None)
+        return Now(known, account, self.ledger.quota_words(account, self.spend))
 
     def _left_after(self, account: Account) -> str:
         after = Account(
