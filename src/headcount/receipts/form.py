@@ -84,22 +84,27 @@ def _of(kind: type, fits: Callable[[Any], bool] = bool) -> Fits:
     return lambda value: type(value) is kind and fits(value)
 
 
-def _any(_value: Any) -> bool:
-    return True
+def _sound(text: str) -> bool:
+    """Whether a text can be written at all: half of a letter's code cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _texts(value: Any) -> bool:
-    return type(value) is dict and all(type(one) is str for one in value.values())
+    return type(value) is dict and all(
+        type(one) is str and _sound(one) and _sound(name) for name, one in value.items()
+    )
 
 
 def _columns(value: Any) -> bool:
     return type(value) is list and all(
-        type(one) is list and len(one) == 2 and all(type(part) is str for part in one)
+        type(one) is list
+        and len(one) == 2
+        and all(type(part) is str and _sound(part) for part in one)
         for one in value
     )
 
 
-TEXT = ("a text", _of(str, _any))
+TEXT = ("a text", _of(str, _sound))
 WHOLE = ("a whole number", _of(int, lambda value: 0 <= value < MOST_WHOLE))
 HEX = ("64 hexadecimal digits", _of(str, lambda value: HASH.fullmatch(value) is not None))
 NUMBER = (

@@ -20,7 +20,8 @@ from tests.unit.receipts.conftest import Made
 
 import headcount as hc
 from headcount.ledger.keys import SigningKey
-from headcount.receipts.form import LARGEST
+from headcount.receipts.form import LARGEST, TEXT
+from headcount.receipts.rows import UnlikeError, _as
 
 Change = Callable[[dict[str, Any]], object]
 UNSIGNED = "signature is not of this text"
@@ -291,3 +292,23 @@ def test_every_fault_is_named_at_once(made: Made, tmp_path: Path) -> None:
         assert CONTRADICTED[name][1] in found
     assert UNSIGNED in found
     assert "a cell was changed" in found
+
+
+def test_half_a_letter_is_no_text() -> None:
+    _, fits = TEXT
+    assert fits("a letter: ä")
+    assert not fits("\ud800")
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (pa.array([0, 7]), "boolean"),
+        (pa.array([0.0, 0.25]), "boolean"),
+        (pa.array([86_399_000_000], pa.timestamp("us")), "date"),
+        (pa.array([b"text"]), "text"),
+    ],
+)
+def test_a_cell_of_another_kind_is_not_cast(column: pa.Array, kind: str) -> None:
+    with pytest.raises(UnlikeError, match="does not hold what the receipt says"):
+        _as(pa.table({"x": column}), [["x", kind]])
