@@ -34,6 +34,7 @@ setup-system:
 lock:
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --all-extras --group test --group lint --group docs pyproject.toml -o requirements/dev.lock
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/oracles.in -o requirements/oracles.lock
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/release.in -o requirements/release.lock
 
 # Format the code
 format:
@@ -149,6 +150,10 @@ bench-within *args:
 bench-bars *args:
     {{ bin }}/python benchmarks/bars.py {{ args }}
 
+# What plans say to expect beside what releases then have; needs HEADCOUNT_DATA; last line is JSON
+bench-expected *args:
+    {{ bin }}/python benchmarks/expected.py {{ args }}
+
 # The smallest group a sample can show, beside the paper's bound; last line is JSON
 bench-sampling *args:
     {{ bin }}/python benchmarks/sampling.py {{ args }}
@@ -185,15 +190,16 @@ bench-streams *args:
 # Every benchmark in its quick mode
 bench-quick:
     for bench in noise engine ledger reading sampling quantiles bounding frequencies streams distribution; do just "bench-$bench" --quick; done
-    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; just bench-bars --quick; just bench-bars --quick --of events; fi
+    if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; just bench-bars --quick; just bench-bars --quick --of events; just bench-expected --quick; fi
 
 # Build the documentation; warnings are errors
 docs:
     {{ bin }}/zensical build --clean --strict
 
-# Write the command line reference anew
+# Write the references again: the command line's from --help, Python's from docstrings
 reference:
     {{ bin }}/python scripts/cli_reference.py
+    {{ bin }}/python scripts/api_reference.py
 
 # Show the changelog that the fragments make
 changelog:
@@ -202,6 +208,27 @@ changelog:
 # Build the wheel
 build:
     uv build --quiet --wheel --out-dir dist
+
+# Make the environment of releases: what lists and checks dependencies, apart from ours
+setup-release:
+    uv venv --quiet --allow-existing --python {{ python }} .venvs/release
+    uv pip sync --quiet --python .venvs/release --require-hashes requirements/release.lock
+
+# Ask which locked versions have known holes; asks the network
+audit-dependencies:
+    .venvs/release/bin/pip-audit --require-hashes --disable-pip --requirement requirements/dev.lock
+
+# Refuse a tag that is not that of the version, the changelog and the citation
+check-tag tag:
+    {{ bin }}/pytest -q -n 0 tests/rules/test_release.py
+    test "{{ tag }}" = "v$({{ bin }}/python -c 'from headcount.version import __version__; print(__version__)')"
+
+# Build what is published: wheel, sources, and the list of all that they depend on
+build-release:
+    uv build --quiet --out-dir dist
+    uv pip compile -q --universal --no-header --no-annotate --no-emit-index-url --python-version 3.11 --all-extras --constraint requirements/dev.lock pyproject.toml -o dist/runtime.txt
+    .venvs/release/bin/cyclonedx-py requirements --output-reproducible --output-file dist/headcount.cdx.json dist/runtime.txt
+    rm dist/runtime.txt
 
 # All that must pass before a change lands
 ci: lint docs test-all

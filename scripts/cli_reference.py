@@ -9,6 +9,7 @@ from typing import Any
 import typer.main
 
 from headcount.cli.commands import NOT_PROMISED, app
+from headcount.cli.examples import EXAMPLES
 from headcount.releases.dataset import Dataset
 from headcount.releases.verbs import STATED
 
@@ -21,9 +22,10 @@ def _option(parameter: Any) -> str:
         return f"| `{(parameter.name or '').upper()}` | {text} |"
     need = " (required)" if parameter.required else ""
     default = ""
-    if parameter.default not in (None, False, ()) and not callable(parameter.default):
+    if parameter.default not in (None, False, (), []) and not callable(parameter.default):
         default = f" Default: `{parameter.default}`."
-    return f"| `{', '.join(parameter.opts)}` | {text}{need}{default} |"
+    names = [*parameter.opts, *parameter.secondary_opts]
+    return f"| `{', '.join(names)}` | {text}{need}{default} |"
 
 
 def _command(path: str, command: Any) -> list[str]:
@@ -42,7 +44,12 @@ def _command(path: str, command: Any) -> list[str]:
         "|---|---|",
     ]
     lines += [_option(p) for p in command.params if p.name not in ("help",)]
-    return [*lines, ""]
+    return [*lines, "", *_examples(path.removeprefix("headcount "))]
+
+
+def _examples(path: str) -> list[str]:
+    said = EXAMPLES.get(path, ())
+    return ["```console", *(f"$ {one}" for one in said), "```", ""] if said else []
 
 
 def _in_python(verb: str) -> list[str]:

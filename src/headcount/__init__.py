@@ -25,7 +25,11 @@ from headcount.version import __version__
 if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.receipts.verify import verify
+    from headcount.releases.dataset import Dataset
+    from headcount.releases.expected import Expected
     from headcount.releases.open import open  # noqa: A004
+    from headcount.releases.plan import Plan
+    from headcount.results.release import Release
     from headcount.streams.stream import Stream
     from headcount.tables.by import bins, truncate
     from headcount.tables.csv import Csv
@@ -35,13 +39,17 @@ __all__ = [
     "Budget",
     "BudgetError",
     "Csv",
+    "Dataset",
     "EngineError",
+    "Expected",
     "HeadcountError",
     "KeyReusedError",
     "LedgerError",
     "MissingExtraError",
     "NoAccountError",
     "OutputError",
+    "Plan",
+    "Release",
     "SchemaError",
     "Stream",
     "UsageError",
@@ -57,6 +65,10 @@ __all__ = [
 _FOUND_IN = {
     "Budget": "privacy.budget",
     "Csv": "tables.csv",
+    "Dataset": "releases.dataset",
+    "Expected": "releases.expected",
+    "Plan": "releases.plan",
+    "Release": "results.release",
     "Stream": "streams.stream",
     "bins": "tables.by",
     "open": "releases.open",

@@ -7,6 +7,7 @@ password. And no text acts on a screen: whatever cannot be seen is shown as an e
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from pathlib import Path
 from urllib.parse import unquote
@@ -47,6 +48,11 @@ def holds_login(text: str) -> bool:
 def quoted(text: str | Path) -> str:
     """A source, a ledger or a path as a message may repeat it."""
     return WITHHELD if is_address_like(text) else repr(str(text))
+
+
+def as_word(text: str) -> str:
+    """A name as a shell takes it, where people are told what to write there."""
+    return WITHHELD if is_address_like(text) else shlex.quote(text)
 
 
 def without_addresses(message: str, given: list[str]) -> str:

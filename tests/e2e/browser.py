@@ -19,6 +19,10 @@ CHROMIUM = next(
 )
 needs_browser = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: just setup-system")
 PATIENCE = 120.0
+STAYS = ("file:", "data:", "blob:")
+OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+ROOMS = ((1200, False), (1200, True), (390, False), (390, True))
+"""How wide a page is, and whether it is dark around: a desk and a phone, by day and by night."""
 
 
 class Browser:
@@ -88,8 +92,8 @@ class Browser:
         said: dict[str, Any] = json.loads(line)
         return said
 
-    def open(self, path: Path, *, width: int = 1200, dark: bool = False) -> Page:
-        """A page from a file, as wide as this, in a light or a dark room."""
+    def open(self, place: Path | str, *, width: int = 1200, dark: bool = False) -> Page:
+        """A page from a file or an address, as wide as this, in a light or a dark room."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
@@ -99,7 +103,7 @@ class Browser:
         page.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
-        page.call("Page.navigate", url=path.as_uri())
+        page.call("Page.navigate", url=place.as_uri() if isinstance(place, Path) else place)
         ends = time.monotonic() + PATIENCE
         while page.value("document.readyState") != "complete" and time.monotonic() < ends:
             time.sleep(0.05)
@@ -122,14 +126,24 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def until(self, script: str) -> None:
+        """Wait until a script has a true value."""
+        ends = time.monotonic() + PATIENCE
+        while not self.value(script):
+            assert time.monotonic() < ends, script
+            time.sleep(0.05)
+
     def picture(self, path: Path) -> Path:
         """Save what is seen of it."""
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         path.write_bytes(base64.b64decode(data))
         return path
 
-    def complaints(self) -> list[str]:
-        """What its console was told, and every request that did not stay on the page."""
+    def complaints(self, *own: str) -> list[str]:
+        """What its console was told, and every request that did not stay on the page.
+
+        own: how addresses begin that belong to it
+        """
         mine = [e for e in self._browser.events if e.get("sessionId") == self._session]
         told = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
         said = [json.dumps(event["params"]) for event in mine if event["method"] in told]
@@ -138,4 +152,4 @@ class Page:
             for event in mine
             if event["method"] == "Network.requestWillBeSent"
         ]
-        return said + [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+        return said + [url for url in asked if not url.startswith((*STAYS, *own))]

@@ -164,7 +164,7 @@ def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         app,
         ["count-events", str(tmp_path / "events.parquet"), "--user", "user", "--by", "page",
          "--groups", str(tmp_path / "pages.txt"), "--top", "5", "--epsilon", "2", "--budget", "2",
-         "--out", str(tmp_path / "out.parquet")],
+         "--out", str(tmp_path / "out.parquet"), "--explain"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "chosen privately" in result.output

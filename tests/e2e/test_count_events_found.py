@@ -108,7 +108,7 @@ def test_within_keeps_its_promise(tmp_path: Path) -> None:
         (tmp_path / str(number)).mkdir()
         data = opened(tmp_path / str(number), rho=4)
         plan = data.count_events("page", within=0.10, spend="1")
-        assert "about nine in ten rows within 0.1" in plan.explain()
+        assert "about nine in ten rows within 10% of the true count" in plan.explain()
         assert "count events within 0.1" in plan.explain()
         tried.append(plan.release())
     # One in thirty can keep the promise for a few rows only, and withholds the rest.

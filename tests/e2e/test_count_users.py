@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -142,7 +143,7 @@ def test_times_and_several_columns(tmp_path: Path) -> None:
     ("by", "message"),
     [("nothing", "no column"), ("user", "list them"), ([], "by must be a list of 1")],
 )
-def test_columns_that_cannot_be_counted_by(by: object, message: str, tmp_path: Path) -> None:
+def test_columns_that_cannot_be_counted_by(by: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(hc.UsageError, match=message):
         opened(events(), tmp_path).count_users(by=by, spend="1")
 

@@ -51,7 +51,7 @@ def test_bars_hold_on_real_data(name: str, n_rows: int, tmp_path: Path) -> None:
     assert held(rows, truth, "item") >= 0.8
     largest = sorted(rows, key=lambda row: -truth[row["item"]])[: len(rows) // 10]
     assert held(largest, truth, "item") >= 0.6
-    assert any("Shortening users left out" in note for note in release.facts.notes)
+    assert any("Counting heavy users for less left out" in note for note in release.facts.notes)
     assert release.facts.bars == ""
 
 

@@ -50,6 +50,20 @@ def test_what_is_left_is_rounded_down_everywhere(run: Run) -> None:
     assert "left after" in plan, "what is shown can be asked for"
 
 
+def test_shares_add_up_and_it_is_said_that_epsilons_do_not(run: Run) -> None:
+    plan = run(*COUNT, "--budget=3", "--plan")
+    assert re.search(r"share +13 % of the budget; about six more like this after it\. Shares", plan)
+    run("profile", *COUNT[1:-1], "--epsilon=2", "--budget=3")
+    run("profile", *COUNT[1:-1], "--epsilon=1")
+    said = run("ledger", "show")
+    assert "Shares add up; epsilons do not" in said
+    (spent,) = re.findall(r"([\d.]+) % spent", said)
+    shares = re.findall(r"profile by page +\S+ +([\d.]+) %", said)
+    assert len(shares) == 2
+    assert sum(map(float, shares)) == pytest.approx(float(spent), abs=0.11)
+    assert sum(map(float, shares)) < 100, "though epsilon 2 and epsilon 1 make 3"
+
+
 def test_show_names_the_delta_and_cuts_no_time(run: Run) -> None:
     run(*COUNT, "--budget=3")
     said = run("ledger", "show")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import headcount as hc
+from headcount.releases.choices import UsersMethod
 
 DATA = Path(os.environ.get("HEADCOUNT_DATA", "/nowhere"))
 
@@ -69,7 +70,7 @@ def test_every_listed_group_has_a_row_and_bars_hold(n_groups: int, tmp_path: Pat
 
 
 @pytest.mark.parametrize("method", ["auto", "equal"])
-def test_five_thousand_groups_and_a_few_users(method: str, tmp_path: Path) -> None:
+def test_five_thousand_groups_and_a_few_users(method: UsersMethod, tmp_path: Path) -> None:
     table = pa.table({"user": [1, 1, 2, 3], "item": ["g1", "g2", "g1", "g77"]})
     listed = [f"g{group}" for group in range(5000)]
     plan = opened(table, tmp_path).count_users(
@@ -83,7 +84,7 @@ def test_five_thousand_groups_and_a_few_users(method: str, tmp_path: Path) -> No
 def test_a_list_costs_no_delta(tmp_path: Path) -> None:
     data = opened(events(70, 500), tmp_path)
     plan = data.count_users("item", groups=[f"g{i}" for i in range(70)], spend=hc.Budget(rho=1))
-    assert plan.work.event.delta == 0
+    assert plan.spend.delta == 0
     plan.release()
     (entry,) = data.ledger.entries("a")
     assert entry.spend.rho == 1
@@ -130,7 +131,8 @@ def test_a_bound_that_is_asked_for_is_kept(tmp_path: Path) -> None:
 
 def test_every_stage_of_a_list_is_told(tmp_path: Path) -> None:
     listed = [f"g{group}" for group in range(70)]
-    for users, method in ((5, "auto"), (2000, "equal")):
+    ways: list[tuple[int, UsersMethod]] = [(5, "auto"), (2000, "equal")]
+    for users, method in ways:
         stages: list[str] = []
         folder = tmp_path / method
         folder.mkdir()
@@ -141,7 +143,7 @@ def test_every_stage_of_a_list_is_told(tmp_path: Path) -> None:
         assert stages[2:] == [
             "collecting who is in which group",
             "profiling users",
-            "weighing groups",
+            "guessing how large groups are",
             "choosing how much noise the groups need",
             "measuring, first round",
             "measuring, second round",

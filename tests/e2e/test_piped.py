@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,37 @@ def test_a_terminal_gets_no_escapes_of_others(
     assert "\x1b" not in shown
 
 
+def test_stages_have_times_on_a_terminal_and_are_silent_elsewhere(
+    run: Run, headcount_command: str, tmp_path: Path
+) -> None:
+    elsewhere = run(*COUNT)
+    assert "reading" not in elsewhere.stderr
+    keeper, terminal = pty.openpty()
+    subprocess.run(
+        [headcount_command, *COUNT, "--fresh", "--epsilon", "1", "--ledger", "ledger.db"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        check=True,
+    )
+    os.close(terminal)
+    shown = os.read(keeper, 1 << 20).decode()
+    os.close(keeper)
+    assert re.search(r"\d\.\d s  \w+", shown)
+    quiet_keeper, quiet = pty.openpty()
+    subprocess.run(
+        [headcount_command, *COUNT, "-q", "--ledger", "ledger.db"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=quiet,
+        check=True,
+    )
+    os.write(quiet, b"end")
+    assert os.read(quiet_keeper, 1 << 16) == b"end"
+    os.close(quiet)
+    os.close(quiet_keeper)
+
+
 def test_the_doctor_finds_what_works_and_makes_nothing(
     headcount_command: str, tmp_path: Path
 ) -> None:
@@ -137,3 +169,59 @@ def test_the_doctor_finds_what_works_and_makes_nothing(
     secret = look("--ledger", "postgresql://me:hunter2@127.0.0.1:1/none")
     assert secret.returncode == 1
     assert "hunter2" not in secret.stdout + secret.stderr
+
+
+def test_a_plan_as_json_alone_and_never_as_csv(run: Run, tmp_path: Path) -> None:
+    planned = run(*COUNT, "--plan", "--json")
+    assert planned.returncode == 0, planned.stderr
+    said = json.loads(planned.stdout)
+    assert said["plan"] == "count users by page"
+    assert said["cost"]["epsilon"] == "5"
+    assert said["asked"] == {"user": "user", "by": "page"}
+    assert said["answered_by"] is None
+    for words in (("--csv",), ("--out", "-")):
+        refused = run(*COUNT, "--plan", *words)
+        assert refused.returncode == 2
+        assert "--plan --json" in refused.stderr
+        assert refused.stdout == ""
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_the_gist_of_a_plan_and_all_of_it(run: Run) -> None:
+    first = run(*COUNT)
+    assert "  you get " in first.stdout
+    assert "\n  rules " not in first.stdout
+    assert "--explain" in first.stdout
+    assert "\n  rules " in run(*COUNT, "--explain").stdout
+    assert "\n  rules " in run(*COUNT, "--plan").stdout
+
+
+def test_a_shell_is_told_what_to_write_in_a_shell(run: Run, tmp_path: Path) -> None:
+    # As large as 6,000 over their number, so that some keep a target and others do not.
+    sizes = [(group, 6000 // (group + 1)) for group in range(120)]
+    rows = [(31 * group + user, f"g{group:03}") for group, size in sizes for user in range(size)]
+    users, groups = zip(*rows, strict=True)
+    pa.parquet.write_table(pa.table({"user": users, "page": groups}), tmp_path / "events.parquet")
+    done = run(*COUNT, "--within", "0.05")
+    assert done.returncode == 0, done.stderr
+    assert "measured rows are withheld" in done.stdout
+    for text in (done.stdout, done.stderr, run(*COUNT, "--within", "0.05", "--key", "x").stderr):
+        assert "release." not in text
+        assert "=True" not in text
+        assert "again=" not in text
+    (command,) = [
+        line.split("paid for: headcount ")[1].split(" shows")[0]
+        for line in done.stdout.splitlines()
+        if "--withheld shows them" in line
+    ]
+    withheld = run(*command.split(), "--json")
+    assert withheld.returncode == 0, withheld.stderr
+    shown = {
+        row["page"] for row in json.loads(run(*COUNT, "--within", "0.05", "--json").stdout)["rows"]
+    }
+    others = {row["page"] for row in json.loads(withheld.stdout)["rows"]}
+    assert others
+    assert not others & shown
+    none = run("ledger", "result", run(*COUNT).stdout.split("\nkey ")[1].split()[0], "--withheld")
+    assert none.returncode == 2
+    assert "No row of this release was withheld" in none.stderr

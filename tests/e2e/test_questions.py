@@ -46,7 +46,7 @@ def test_the_same_question_is_shown_again_and_costs_nothing(tmp_path: Path) -> N
     day = datetime.fromisoformat(Ledger(ledger).entries(str(path))[0].charged_at)
     assert second.again == (
         f"entry {first.entry} of {day.day} {day:%B %Y}, of the table as it was then; "
-        "fresh=True draws and charges anew"
+        "fresh=True draws new rows and charges again"
     )
     assert (first.key, "shown again" in repr(second)) == (second.key, True)
     assert opened(path, ledger).account.spent.rho == 1

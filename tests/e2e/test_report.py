@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.e2e.browser import Browser, Page, needs_browser
+from tests.e2e.browser import OVERFLOW, ROOMS, Browser, Page, needs_browser
 
 import headcount as hc
 
@@ -21,21 +20,10 @@ HOSTILE = [
     "'\"&<>",
     "\u202eevil\u202c",
 ]
-OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 COLUMN = (
     "Array.from(document.querySelectorAll('tbody tr:not([hidden])'))"
     ".map(row => row.cells[{}].textContent)"
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as made:
-        try:
-            made.call("Browser.getVersion")
-        except (AssertionError, OSError, TimeoutError):
-            pytest.skip("Chromium does not start on this machine")
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +56,7 @@ def test_every_verb_has_a_page_that_fits_and_is_silent(
     for name, plan in plans(data).items():
         release = plan.release()
         path = release.report(tmp_path / f"{name}.html")
-        for width, dark in ((1200, False), (1200, True), (390, False), (390, True)):
+        for width, dark in ROOMS:
             page = browser.open(path, width=width, dark=dark)
             assert page.complaints() == []
             assert page.value(OVERFLOW) <= 0

@@ -94,7 +94,7 @@ def test_on_the_command_line(events: pa.Table, tmp_path: Path, headcount_command
     done = subprocess.run(
         [headcount_command, "count-users", str(path), "--user", "user_id", "--by", "page",
          "--method", "sample", "--bound", "1", "--ledger", str(tmp_path / "ledger.db"),
-         "--epsilon", "1", "--budget", "1"],
+         "--epsilon", "1", "--budget", "1", "--explain"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "secret random sample" in done.stdout

@@ -56,9 +56,10 @@ def test_slips_cost_nothing_and_the_readme_s_commands_work_after_them(
     assert swapped.returncode == 2
     assert "--user user_id" in swapped.stderr
     assert "'user_id' names the people" in swapped.stderr
-    assert "everyone whom the column 'user_id' tells apart" in first.stdout
+    assert "each user: all rows with one value of 'user_id'" in first.stdout
     shown = run("ledger", "show")
     assert "of 3 spent" in shown.stdout
+    assert "13.1 % spent" in shown.stdout
     assert "inode:" not in shown.stdout, "numbers of files are for the ledger"
     (account,) = Ledger(tmp_path / "ledger.db").accounts()
     (entry,) = Ledger(tmp_path / "ledger.db").entries(account.name)

@@ -125,6 +125,7 @@ def test_a_release_of_a_parquet_file_ends_and_is_finished_by_the_same_command(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(2400)  # ten releases of a large file, also on a busy machine
 def test_at_any_moment_after_the_charge(place: Path, headcount_command: str) -> None:
     write_many_rows()
     command = [headcount_command, *COUNT, "--budget", "90", "--fresh"]

@@ -171,3 +171,45 @@ def test_a_text_that_looks_like_a_table_in_memory_is_a_text(tmp_path: Path) -> N
         groups = ["ibis_arrow_memtable_aaaa", "a"]
         entries.add(data.count_users("page", groups=groups, spend=TENTH).release().entry)
     assert len(entries) == 2
+
+
+ASKED: dict[str, tuple[str, dict[str, Any], dict[str, str], set[str]]] = {
+    "nothing but groups": ("count_users", {"by": "group"}, {"by": "group"}, {"method"}),
+    "the largest": ("count_users", {"by": "group", "top": 1}, {"top": "1"}, {"method", "within"}),
+    "a way": ("count_users", {"by": "group", "method": "peel"}, {"method": "peel"}, {"within"}),
+    "a bound": ("count_users", {"by": "group", "bound": 3}, {"bound": "3"}, {"bounds"}),
+    "a target": ("count_users", {"by": "group", "within": 0.1}, {"within": "0.1"}, {"method"}),
+    "ends": (
+        "quantiles",
+        {"of": None, "at": [0.5, 0.9], "bounds": (0, 1000)},
+        {"at": "0.5, 0.9", "bounds": "0 to 1000"},
+        {"cells", "method", "per_user"},
+    ),
+    "ranges": (
+        "count_ranges",
+        {"of": None, "ranges": [(1, 5), (5, None)]},
+        {"ranges": "1 to 5, 5 to …"},
+        {"method", "per_user"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_was_asked_is_told_from_what_the_plan_settled(name: str, tmp_path: Path) -> None:
+    verb, arguments, asked, settled = ASKED[name]
+    data = opened(tmp_path, group=["a"] * N_USERS)
+    plan = getattr(data, verb)(**arguments, spend=TENTH)
+    facts = plan.release().facts
+    assert asked.items() <= facts.asked.items()
+    assert facts.asked.keys() == {"user", *asked, *({"by"} & arguments.keys())}
+    assert settled <= facts.settled.keys()
+    assert not facts.settled.keys() & asked.keys()
+    # The ledger has both.
+    (entry,) = data.ledger.entries(data.account.name)
+    assert facts.settled.items() <= entry.about.items()
+    page = (plan.release().report(tmp_path / "page.html")).read_text()
+    before, after = page.split("<h2>What the plan settled</h2>")
+    for one in asked:
+        assert f"<dt>{one}</dt>" in before.split("<h2>What was asked</h2>")[1]
+    for one in facts.settled:
+        assert f"<dt>{one}</dt>" in after

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
+from headcount.releases.choices import UsersMethod
 from headcount.releases.dataset import Dataset
 
 
@@ -27,10 +28,10 @@ def truth_of(source: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("method", ["auto", "equal"])
 def test_nine_rows_in_ten_are_within_the_target(
-    method: str, demo_file: Path, tmp_path: Path
+    method: UsersMethod, demo_file: Path, tmp_path: Path
 ) -> None:
     plan = opened(demo_file, tmp_path).count_users(by="page", within=0.10, method=method, spend="1")
-    assert "about nine in ten rows within 0.1" in plan.explain()
+    assert "about nine in ten rows within 10% of the true count" in plan.explain()
     release = plan.release()
     rows, truth = release.to_arrow().to_pylist(), truth_of(demo_file)
     assert len(rows) > 30
@@ -39,7 +40,7 @@ def test_nine_rows_in_ten_are_within_the_target(
     notes = [note for note in release.facts.notes if "are withheld" not in note]
     method_note, expected_note = notes[:2]
     assert "Method 'equal'" in method_note
-    expected = float(re.findall(r"truth: ([0-9.]+)%", expected_note)[0]) / 100
+    expected = float(re.findall(r"true count: ([0-9.]+)%", expected_note)[0]) / 100
     assert expected > 0.66
     assert ("less than nine in ten" in expected_note) == (expected < 0.9)
     # What clipping leaves out moves rows together, so one release may be off by more than chance.

@@ -43,6 +43,7 @@ COMMON = {
 }  # fmt: skip
 ASKED = ["--user=user", "--epsilon=0.1", "--budget=1000", "--ledger=l.db"]
 OTHERS = [
+    ["start", "{}"], ["start", "ok.parquet", "--ledger", "{}"],
     ["demo", "{}", "--users", "5", "--pages", "3"], ["demo", "d.parquet", "--users", "{}"],
     ["ledger", "show", "--account", "{}"], ["ledger", "show", "--ledger", "{}"],
     ["ledger", "statement", "{}"], ["ledger", "statement", "web", "--out", "{}"],

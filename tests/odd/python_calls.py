@@ -10,7 +10,7 @@ from typing import Any
 from tests.odd.values import odd
 
 import headcount as hc
-from headcount.releases.arguments import PER_USER
+from headcount.contributions.values import PER_USER
 from headcount.releases.verbs import STATED
 
 GOOD: dict[str, list[Any]] = {

@@ -68,15 +68,17 @@ def test_demo_overwrites_nothing(place: Path) -> None:
 def test_the_plan_says_what_fresh_will_do(place: Path) -> None:
     assert run(*BY_PAGE, "--budget=3", "--key=k").code == 0
     same = run(*BY_PAGE, "--plan").out
-    assert "shown again, free; --fresh charges anew" in same
+    assert "shown again, free; --fresh charges again" in same
     fresh = run(*BY_PAGE, "--fresh", "--plan").out
-    assert re.search(r"--fresh +drawn and charged anew\n +left after +epsilon 2\.\d+ of 3", fresh)
+    assert re.search(
+        r"--fresh +new rows are drawn, and charged again\n +left after +epsilon 2\.\d+ of 3", fresh
+    )
     assert "shown again" not in fresh
     assert "shown again, free" in run(*BY_PAGE, "--fresh", "--key=k", "--plan").out
     assert len(entries()) == 1
     foot = run(*BY_PAGE).out
     assert "fresh=True" not in foot
-    assert "--fresh draws and charges anew" in foot
+    assert "--fresh draws new rows and charges again" in foot
 
 
 def test_a_fresh_plan_that_cannot_be_paid_is_refused(place: Path) -> None:
@@ -273,6 +275,10 @@ def test_an_account_without_a_budget_says_the_command(place: Path) -> None:
          "without --groups"),
         ("name the groups: groups=[...].", "name the groups: --groups groups.txt."),
         ("postgres://user@host:5432/database?user=ann", "postgres://user@host:5432/database?user=ann"),
+        ("Cut it: hc.truncate('$(touch x)', 'day').", "Cut it: --by '$(touch x):day'."),
+        ("by=[hc.bins('a;b', 10), '`id`']", "--by 'a;b:10' --by '`id`'"),
+        ("say what it is: types={'a b;c': 'number'}.", "say what it is: --type 'a b;c=number'."),
+        (r"types={'it\'s': 'number'}", """--type 'it'"'"'s=number'"""),
         ("--type key=integer", "--type key=integer"),
         ("not 'key=3'", "not 'key=3'"),
     ],

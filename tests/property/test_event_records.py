@@ -28,13 +28,15 @@ LATER: dict[str, type[Any]] = {
     for kind, cls in law._KINDS.items()
 }
 numbers = st.fractions(min_value=0)
+# Noise has a size.
+sizes = dict.fromkeys(law._ABOVE_ZERO, numbers.filter(bool))
 optional = st.fixed_dictionaries({}, optional=dict.fromkeys(DEFAULTS, numbers | st.just(1)))
 
 
 def plain(kinds: dict[str, type[Any]], more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     def of(cls: type[Any]) -> st.SearchStrategy[Any]:
         required = [one.name for one in fields(cls) if one.name not in DEFAULTS]
-        given = st.fixed_dictionaries(dict.fromkeys(required, numbers))
+        given = st.fixed_dictionaries({name: sizes.get(name, numbers) for name in required})
         return st.builds(lambda values, extra: cls(**values, **extra), given, more)
 
     return st.one_of([of(cls) for kind, cls in kinds.items() if kind != Composed.kind])

@@ -36,6 +36,7 @@ MAY = {
         "trials/sample_threshold.py": "the secret of a sample that is tried",
     },
     "secrets": {
+        "fleet/device_secret.py": "the secret of a device, by which its coins fall",
         "releases/run.py": "the secret of a release",
         "streams/terms.py": "public seeds and names of streams",
         "trials/pan_private.py": "the moment of an intrusion that is tried",

@@ -46,6 +46,7 @@ LISTED = {
     "fleet/keybox.py: {number}": (4, "which round; public"),
     "fleet/keybox.py: {task.hex()}": (1, "which task; public"),
     "fleet/keybox.py: {name}": (1, "the same two, for a file"),
+    "fleet/own_folder.py: {what}": (1, "a word of our own: whose folder it is"),
     "fleet/sandbox.py: {user}": (2, "who runs the core"),
     "fleet/sandbox.py: {group}": (2, "the same"),
     "fleet/sandbox.py: write_text": (1, "to the kernel, before anything is opened"),

@@ -34,6 +34,8 @@ MAY_ASK = {
     "fleet/store.py": "the fleet's questions",
     "fleet/migrate.py": "its schema, and who may do what",
     "fleet/migrations/": "its schema",
+    "fleet/device_store.py": "a device's own file",
+    "fleet/device_select.py": "the task's SELECT over an app's own file",
 }
 
 

@@ -19,10 +19,16 @@ MEANING = (
 
 
 def audit(
-    as_json: bool = typer.Option(False, "--json", help="One JSON line per case, and one at last."),
-    full: bool = typer.Option(False, "--full", help="Every scale, pair and epsilon: a minute."),
+    as_json: bool = typer.Option(
+        False, "--json", help="One JSON line per case, and one at the end."
+    ),
+    full: bool = typer.Option(
+        False, "--full", help="Every scale, pair, epsilon and way to ask: much longer."
+    ),
     mechanism: list[str] = typer.Option([], help="Only this mechanism. Repeat it."),
-    passes: int = typer.Option(1, min=1, help="How often to do it all over, with new samples."),
+    passes: int = typer.Option(
+        1, min=1, help="How many times to repeat everything, with new samples."
+    ),
 ) -> None:
     """Attack every mechanism of this installation, and mutants of it that must be caught."""
     from rich.console import Console
@@ -36,7 +42,7 @@ def audit(
     unknown = sorted(set(mechanism) - set(MECHANISMS))
     if unknown:
         raise UsageError(
-            f"There is no mechanism {unknown[0]!r}; choose of {', '.join(MECHANISMS)}."
+            f"There is no mechanism {unknown[0]!r}; choose one of {', '.join(MECHANISMS)}."
         )
     started = time.monotonic()
     effort = Effort.FULL if full else Effort.QUICK

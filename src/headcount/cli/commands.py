@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from headcount.cli import audit, demo, doctor, ledger, receipt, stream
+from headcount.cli import audit, demo, doctor, ledger, receipt, start, stream
+from headcount.cli.examples import show_examples
 from headcount.cli.verb import verb
 from headcount.releases.verbs import STATED
 from headcount.version import __version__
@@ -18,11 +19,11 @@ app = typer.Typer(
     help="Publish counts about people without betraying any one of them.",
     epilog=NOT_PROMISED,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 for name in STATED:
     app.command(name.replace("_", "-"))(verb(name))
+app.command("start")(start.start)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("audit")(audit.audit)
@@ -30,6 +31,7 @@ app.command("receipt")(receipt.receipt)
 app.command("verify")(receipt.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(stream.app, name="stream")
+show_examples(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from headcount.cli.examples import FIRST_COUNT
 from headcount.errors import UsageError
 from headcount.screens import quoted, visible
 
@@ -31,7 +32,4 @@ def demo(
     write_whole(out, lambda draft: rows.append(write_demo(draft, n_users=users, n_pages=pages)))
     place = visible(str(out))
     print(f"Wrote {place}: {rows[0]:,} events of {users:,} made-up users (user_id, page, time).")
-    print(
-        f"Next: headcount count-users {place} --user user_id --by page --within 0.10 --epsilon 1 "
-        "--budget 3"
-    )
+    print(f"Next: {FIRST_COUNT.replace('events.parquet', shlex.quote(place))}")

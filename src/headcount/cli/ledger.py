@@ -29,9 +29,18 @@ app = typer.Typer(
 )
 
 WIDE = 400
+COLUMNS = (
+    "entry", "charged", "analyst", "release", "epsilon", "share", "threshold delta", "result",
+)  # fmt: skip
 WHERE = typer.Option(
     None, help="The ledger's file, or postgresql://user@host/database. Default: HEADCOUNT_LEDGER."
 )
+KEY = typer.Argument(
+    None,
+    help="The key of a release, its first letters, or the number of its entry. Default: the "
+    "newest release.",
+)
+ACCOUNT = typer.Argument(help="The dataset's name in the ledger, or its files.")
 
 
 @app.callback()
@@ -60,6 +69,16 @@ def there(address: str | None) -> Ledger:
     book = Ledger(place)
     book.must_be_there()
     return book
+
+
+def account_of(book: Ledger, named: str) -> str:
+    """The account of this name, or the one that protects the people of these files."""
+    from headcount.releases.accounts import named_source
+
+    if book.find_account(named) is not None:
+        return named
+    found, _ = named_source(book, named, None, [])
+    return found if book.find_account(found) is not None else named
 
 
 @app.command("open")
@@ -163,7 +182,14 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
 
     from headcount.accounting.convert import shown
     from headcount.ledger.opening import is_number
-    from headcount.ledger.statement.bar import percent, text_bar
+    from headcount.ledger.statement.bar import (
+        ADDING_UP,
+        is_of_delta,
+        percent,
+        percent_of,
+        share_of,
+        text_bar,
+    )
     from headcount.ledger.statement.statement import epsilon_alone
 
     def say(text: str) -> None:
@@ -171,8 +197,10 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
         console.print(Text(visible(text)), highlight=False, soft_wrap=True)
 
     say(str(account))
-    say(f"  {text_bar(account)} {percent(account)} spent")
-    say(f"  epsilon {account.shown_left} left for one release")
+    unit = ", of the delta for thresholds" if is_of_delta(account) else ""
+    say(f"  {text_bar(account)} {percent(account)} spent{unit}")
+    say(f"  epsilon {account.shown_left} left for one release, or for several that cost less")
+    say(f"  {ADDING_UP}.")
     for quota in book.quotas(account.name):
         say(f"  {_quota_said(account, quota)}")
     for source in filterfalse(is_number, book.covered_by(account.name)):
@@ -181,7 +209,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
     if not entries:
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("entry", "charged", "analyst", "release", "epsilon", "threshold delta", "result"):
+    for name in COLUMNS:
         # Times are for copying: narrow screens break other columns.
         table.add_column(name, no_wrap=name == "charged", overflow="fold")
     for entry in entries:
@@ -191,6 +219,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
             Text(visible(entry.analyst)),
             Text(visible(entry.title)),
             shown(epsilon_alone(account, entry.spend)),
+            percent_of(share_of(account, entry.spend)),
             f"{float(entry.spend.delta):.3g}",
             entry.rounds_shown or ("stored" if entry.has_result else "none"),
         )
@@ -202,9 +231,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
 
 @app.command()
 def result(
-    key: str = typer.Argument(
-        help="The key of a release, its first letters, or the number of its entry."
-    ),
+    key: str | None = KEY,
     account: str | None = typer.Option(None, help="Only of this account."),
     part: int | None = typer.Option(
         None, help="The round, where the charge pays for several: 0 for the first."
@@ -215,23 +242,28 @@ def result(
     json: option.Json = False,
     csv: option.AsCsv = False,
     quiet: option.Quiet = False,
+    withheld: bool = typer.Option(
+        False, "--withheld", help="The rows that a target withheld, instead of those shown."
+    ),
     ledger: str | None = WHERE,
 ) -> None:
     """Show what was released under a key, from the ledger alone. Nothing is read or charged."""
     from headcount.cli.output import Output, files_of_ledger
     from headcount.cli.show import write_and_show
-    from headcount.releases.stored import stored_release
+    from headcount.releases.stored import of_withheld, stored_release
 
     output = Output.asked(out, plot, report, as_json=json, as_csv=csv, quiet=quiet)
     book = there(ledger)
     output.check(files_of_ledger(ledger))
     release = stored_release(book, key, account, part)
+    if withheld:
+        release = of_withheld(release)
     write_and_show(release, output, release.facts.notes, "The same command shows them again.")
 
 
 @app.command()
 def statement(
-    account: str = typer.Argument(help="The dataset's name in the ledger."),
+    account: str = ACCOUNT,
     out: Path | None = typer.Option(None, help="Write here: .md or .html. Default: the screen."),
     ledger: str | None = WHERE,
 ) -> None:
@@ -239,19 +271,28 @@ def statement(
     from headcount.ledger.statement.statement import statement as written
 
     as_html = out is not None and out.suffix.lower() == ".html"
-    write_text(out, (".md", ".html"), lambda: written(there(ledger), account, as_html=as_html))
+
+    def text() -> str:
+        book = there(ledger)
+        return written(book, account_of(book, account), as_html=as_html)
+
+    write_text(out, (".md", ".html"), text)
 
 
 @app.command()
 def registry(
-    account: str = typer.Argument(help="The dataset's name in the ledger."),
+    account: str = ACCOUNT,
     out: Path | None = typer.Option(None, help="Write here: .yaml. Default: the screen."),
     ledger: str | None = WHERE,
 ) -> None:
     """Write the account as a draft record for the public registry of deployments, to fill in."""
     from headcount.ledger.statement.registry import registry_record
 
-    write_text(out, (".yaml", ".yml"), lambda: registry_record(there(ledger), account))
+    def text() -> str:
+        book = there(ledger)
+        return registry_record(book, account_of(book, account))
+
+    write_text(out, (".yaml", ".yml"), text)
 
 
 @app.command()

@@ -18,6 +18,7 @@ STOPPED = 130
 def main() -> None:
     """Run a command; an error of ours ends with its text and its own exit code, no traceback."""
     terminal.take_any_text()
+    terminal.say_warnings()
     try:
         with heeding_stops():
             code = _run()

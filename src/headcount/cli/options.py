@@ -30,13 +30,16 @@ AccountBudget = Annotated[
 LedgerPlace = Annotated[str | None, typer.Option(help="The ledger: a file or a Postgres address.")]
 AccountName = Annotated[str | None, typer.Option(help="The dataset's name in the ledger.")]
 Where = Annotated[str | None, typer.Option(help="A public condition, such as \"country = 'SE'\".")]
-Delimiter = Annotated[str, typer.Option(help="CSV: what stands between two fields.")]
-Quote = Annotated[str, typer.Option(help="CSV: what fields are enclosed in; '' if they never are.")]
+Delimiter = Annotated[str, typer.Option(help="CSV: the character between two fields.")]
+Quote = Annotated[str, typer.Option(help="CSV: the character around fields; '' if there is none.")]
 Header = Annotated[
-    bool, typer.Option("--header/--no-header", help="CSV: whether the first line holds names.")
+    bool,
+    typer.Option(
+        "--header/--no-header", help="CSV: whether the first line holds the columns' names."
+    ),
 ]
 Columns = Annotated[
-    str | None, typer.Option(help="CSV without a header: the columns' names, between commas.")
+    str | None, typer.Option(help="CSV without a header: the columns' names, with commas between.")
 ]
 Types = Annotated[
     list[str] | None,
@@ -45,7 +48,7 @@ Types = Annotated[
 Memory = Annotated[str | None, typer.Option(help="How much memory DuckDB may use, such as 2GB.")]
 TrustedView = Annotated[
     str | None,
-    typer.Option(help="Who vouches, and why, that no row of a view depends on two users."),
+    typer.Option(help="Who vouches that no row of a view depends on two users, and why."),
 ]
 MistakenUser = Annotated[
     list[str] | None,
@@ -53,7 +56,9 @@ MistakenUser = Annotated[
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Draw and charge anew what was answered before."),
+    typer.Option(
+        "--fresh", help="Draw new rows and charge again, also for what was answered before."
+    ),
 ]
 Key = Annotated[
     str | None,
@@ -64,7 +69,9 @@ Key = Annotated[
 ]
 Again = Annotated[
     str | None,
-    typer.Option(help="Show the release of this key, or of the one that begins so; never charge."),
+    typer.Option(
+        help="Show what was released under this key; its first letters will do. Never charges."
+    ),
 ]
 Out = Annotated[
     Path | None, typer.Option(help="Write the rows here: .parquet or .csv; - is standard output.")
@@ -78,7 +85,7 @@ Json = Annotated[
 AsCsv = Annotated[
     bool,
     typer.Option(
-        "--csv", help="All rows as CSV on standard output, and nothing else: --out - too."
+        "--csv", help="All rows as CSV on standard output, and nothing else. The same as --out -."
     ),
 ]
 Quiet = Annotated[
@@ -87,7 +94,22 @@ Quiet = Annotated[
         "--quiet", "-q", help="Print the rows, unless --out has them, and errors; nothing else."
     ),
 ]
-OnlyPlan = Annotated[bool, typer.Option("--plan", help="Only show the plan: nothing is spent.")]
+Sweep = Annotated[
+    bool,
+    typer.Option(
+        "--sweep",
+        help="Only show what error and how many rows to expect over a range of epsilons: nothing "
+        "is spent. With --plot, as a picture.",
+    ),
+]
+OnlyPlan = Annotated[
+    bool,
+    typer.Option("--plan", help="Only show the plan, with --json as JSON: nothing is spent."),
+]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say all of the plan before the release, not its gist."),
+]
 
 
 def csv_of(delimiter: str, quote: str, header: bool, columns: str | None) -> hc.Csv | None:

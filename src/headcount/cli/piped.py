@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from headcount.cli.properties import properties
 from headcount.errors import UsageError
 from headcount.screens import visible_lines
 
@@ -43,19 +44,32 @@ def as_json(release: Release) -> str:
     """One object: the rows, and the facts without which nobody should read them."""
     rows = [{name: _plain(value) for name, value in row.items()} for row in release]
     facts = asdict(release.facts) | {"key": release.key, "again": release.again}
-    return json.dumps({"rows": rows, "facts": facts}, indent=1, default=str) + "\n"
+    whole = {"rows": rows, "facts": facts}
+    known = {name: asdict(one) for name, one in properties(release).items()}
+    return (
+        json.dumps(whole | {"properties": known} if known else whole, indent=1, default=str) + "\n"
+    )
+
+
+def plan_as_json(record: dict[str, Any]) -> str:
+    """A plan as one object."""
+    return json.dumps(record, indent=1)
+
+
+def refuse_for_a_plan(kind: str | None) -> None:
+    """A plan has no rows: refuse to write it as a table, before anything is opened."""
+    if kind == CSV:
+        raise UsageError(
+            "--plan shows a plan, which has no rows to write as CSV. Leave --csv or --out - out, "
+            "or have the plan as JSON: --plan --json. Nothing was charged."
+        )
 
 
 def as_csv(release: Release) -> str:
     """The text of the CSV file that ``--out`` would write."""
-    import pyarrow as pa
-    import pyarrow.csv
+    from headcount.results.cells import csv_of
 
-    from headcount.results.cells import without_formulas
-
-    sink = pa.BufferOutputStream()
-    pyarrow.csv.write_csv(without_formulas(release.to_arrow()), sink)
-    return str(sink.getvalue().to_pybytes().decode())
+    return csv_of(release.to_arrow()).decode()
 
 
 def _plain(value: Any) -> Any:

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import typer
 
-from headcount.cli.ledger import WHERE, there
+from headcount.cli.ledger import KEY, WHERE, there
 from headcount.cli.output import write_text
 
 
 def receipt(
-    key: str = typer.Argument(
-        help="The key of a release, its first letters, or the number of its entry."
-    ),
+    key: str | None = KEY,
     account: str | None = typer.Option(None, help="Only of this account."),
     part: int | None = typer.Option(
         None, help="The round, where the charge pays for several: 0 for the first."

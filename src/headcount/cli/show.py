@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from headcount.cli import piped, terminal
-from headcount.cli.spelling import in_shell
+from headcount.cli.properties import CALLED, properties
+from headcount.cli.spelling import A_KEY, in_shell
 from headcount.cli.stopped import saying_what_was_charged
 from headcount.releases.arguments import checked_release
 from headcount.results.cells import label
@@ -25,25 +29,36 @@ if TYPE_CHECKING:
     from headcount.results.release import Release
 
 N_ROWS = 20
+MORE = "--explain says all of it; --plan does so and spends nothing"
 AGAIN = "The same command shows them again, free."
 
 
 def release_and_show(
-    plan: Plan, *, output: Output, only_plan: bool, key: str | None, again: str | None, fresh: bool
+    plan: Plan,
+    *,
+    output: Output,
+    only_plan: bool,
+    explain: bool,
+    key: str | None,
+    again: str | None,
+    fresh: bool,
 ) -> None:
     """Print the plan; unless only that was asked, release it, show it, and write it."""
     # Checked before the plan is printed, which says what these do.
     checked_release(key=key, again=again, fresh=fresh, progress=str)
-    named = key if again is None else plan.key_shown(again)
-    said = plan.described(key=named, fresh=fresh, word="--fresh")
+    named: Any = {"key": key if again is None else plan.key_shown(again), "fresh": fresh}
+    whole = plan.described(**named, word="--fresh")
     if only_plan:
-        print(said)
+        as_json = output.piped == piped.JSON
+        print(piped.plan_as_json(plan.record(**named, word="--fresh")) if as_json else whole)
         return
     if not output.quiet:
+        said = whole if explain else plan.shortly(MORE, **named, word="--fresh")
         print(said, file=output.aside)
     with saying_what_was_charged(plan, key=key, fresh=fresh):
         release = staged(plan, quiet=output.quiet, key=key, again=again, fresh=fresh)
-        notes = [note for note in map(visible, release.facts.notes) if note.rstrip(".") not in said]
+        # What a plan says by itself, and is said by --plan and --explain, is not said once more.
+        notes = [note for note in release.facts.notes if visible(note).rstrip(".") not in whole]
         write_and_show(release, output, notes, AGAIN)
         # Whoever reads may be slow: until all is handed over, a stop says what was charged.
         terminal.flush()
@@ -62,15 +77,46 @@ def write_and_show(release: Release, output: Output, notes: Sequence[str], again
                 rows(release)
             if not output.quiet:
                 words(release)
-                for line in (*notes, *wrote):
+                for line in (*(_in_shell(note, release) for note in notes), *wrote):
                     print(visible(line))
+
+
+def _in_shell(note: str, release: Release) -> str:
+    """A note with what to write as a command."""
+    key = "KEY" if release.key is None else shlex.quote(release.key)
+    return in_shell(note).replace(f"result {A_KEY}", f"result {key}")
 
 
 def staged(plan: Plan, *, quiet: bool = False, **asked: Any) -> Release:
     """Release a plan, with the stage it is in on the screen."""
     console = Console(stderr=True, quiet=quiet)
+    if not console.is_terminal:
+        return plan.release(**asked)
     with console.status("starting") as status:
-        return plan.release(progress=lambda stage: status.update(stage), **asked)
+        stages = Timed(console, status)
+        release = plan.release(progress=stages, **asked)
+        stages.end()
+        return release
+
+
+class Timed:
+    """The stage that a release is in, on a terminal; when it has ended, how long it took."""
+
+    def __init__(self, console: Console, status: Status) -> None:
+        self._console, self._status = console, status
+        self._stage, self._began = "", time.monotonic()
+
+    def __call__(self, stage: str) -> None:
+        """Say that a stage begins."""
+        self.end()
+        self._stage, self._began = stage, time.monotonic()
+        self._status.update(stage)
+
+    def end(self) -> None:
+        """Say how long the last stage took."""
+        if self._stage:
+            took = time.monotonic() - self._began
+            self._console.print(f"  {took:6.1f} s  {self._stage}", highlight=False, style="dim")
 
 
 def rows(release: Release) -> None:
@@ -95,6 +141,8 @@ def rows(release: Release) -> None:
         console.print(f"… the {N_ROWS} {which} of {table.num_rows:,} rows")
     if release.facts.bars and table.num_rows:
         console.print(visible(release.facts.of_bars))
+    for one, estimate in properties(release).items():
+        console.print(f"{CALLED[one]}: {estimate}", highlight=False)
 
 
 def words(release: Release) -> None:

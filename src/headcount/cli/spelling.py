@@ -15,13 +15,16 @@ NAMES = (
     "method|n_events|neighbours|of|out|per_user|"
     "plot|quote|range|ranges|rho|samples|spend|step|top|trusted_view|types|user|users|where|within"
 )
+A_KEY = "KEY"
 FLAGS = {"fresh", "debias"}
 
 _NAME = rf"(?<![\w?&/'-])(?<!--type )({NAMES})="
 _CUT = r"(?:hc|headcount)\.(?:truncate|bins)\(([\"'])(.+?)\1, (?:width=)?[\"']?(\w+)[\"']?\)"
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_TYPE = rf"types=\{{({_TEXT}): '(\w+)'\}}"
 _ITEM = re.compile(rf"{_CUT}|({_TEXT})|([^,\s]+)")
 _RULES = [
+    (r"look at release\.withheld", f"headcount ledger result {A_KEY} --withheld shows them"),
     (r"csv=hc\.Csv\(header=False, columns=[^)]*\)", "--no-header --columns user,page"),
     (r"header=False and columns=\[\.\.\.\]", "--no-header --columns user,page"),
     (r"spend=hc\.Budget\(epsilon=([\d.]+)[^)]*\)", r"--epsilon \1"),
@@ -30,7 +33,6 @@ _RULES = [
     (r"bounds=\(([\d.]+), ([\d.]+)\)", r"--low \1 --high \2"),
     (r"\(low, high\)", "--low and --high"),
     (r"groups=\[[^\]]*\]", "--groups groups.txt"),
-    (r"types=\{'(.+?)': '(\w+)'\}", r"--type \1=\2"),
     (r"a Budget, or a share p/q", "a share p/q"),
     (r"\b(?:flush_every|flush every)\b(?!=)", "--flush-every"),
     (r"\bn_events\b(?!=)", "--events"),
@@ -49,8 +51,9 @@ def in_shell(message: str) -> str:
     """A message with what to write as options of a command."""
     for pattern, words in _RULES:
         message = re.sub(pattern, words, message)
+    message = re.sub(_TYPE, _type, message)
     message = re.sub(rf"{_NAME}\[([^\]]*)\]", _list, message)
-    message = re.sub(_CUT, r"--by \2:\3", message)
+    message = re.sub(_CUT, lambda cut: f"--by {_cut(cut[2], cut[3])}", message)
     message = re.sub(rf"{_NAME}({_TEXT}|[\w.+/-]*\w|\.\.\.|)", _option, message)
     for pattern, words in _ENDS:
         message = re.sub(pattern, words, message)
@@ -70,7 +73,19 @@ def _spelled(name: str) -> str:
 
 def _plain(text: str) -> str:
     """A text without the quotes of Python, and with those of a shell where it needs them."""
-    return shlex.quote(text[1:-1]) if text[:1] in ("'", '"') else text
+    return shlex.quote(_inner(text)) if text[:1] in ("'", '"') else text
+
+
+def _inner(text: str) -> str:
+    return text[1:-1].replace("\\'", "'")
+
+
+def _cut(column: str, cut: str) -> str:
+    return shlex.quote(f"{column}:{cut}")
+
+
+def _type(found: re.Match[str]) -> str:
+    return "--type " + shlex.quote(f"{_inner(found[1])}={found[2]}")
 
 
 def _option(found: re.Match[str]) -> str:
@@ -81,5 +96,5 @@ def _option(found: re.Match[str]) -> str:
 
 
 def _list(found: re.Match[str]) -> str:
-    items = [f"{cut[2]}:{cut[3]}" if cut[2] else _plain(cut[0]) for cut in _ITEM.finditer(found[2])]
+    items = [_cut(cut[2], cut[3]) if cut[2] else _plain(cut[0]) for cut in _ITEM.finditer(found[2])]
     return " ".join(f"{_spelled(found[1])} {item}" for item in items)

@@ -1,4 +1,4 @@
-"""``headcount stream``: count events in a file that is safe to seize."""
+"""``headcount stream``: count events in a file that shows no single event, even if stolen."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from headcount.errors import UsageError
 from headcount.screens import visible
 
 app = typer.Typer(
-    help="Count events as they come; the counters may be seized at any one moment.",
+    help="Count events as they come, in a file that shows no single event, even if it is stolen.",
     no_args_is_help=True,
 )
 
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-State = Annotated[Path, typer.Argument(help="The file that is the state of the stream.")]
-Confidence = Annotated[float, typer.Option(help="That of the error bars.")]
+State = Annotated[Path, typer.Argument(help="The file of the stream.")]
+Confidence = Annotated[float, typer.Option(help="How sure the error bars are, such as 0.95.")]
 
 
 @app.callback()
 def top() -> None:
-    """Count events as they come; the counters may be seized at any one moment."""
+    """Count events as they come, in a file that shows no single event, even if it is stolen."""
 
 
 @app.command()
@@ -37,12 +37,15 @@ def new(
         typer.Option(help="A text file of public groups, one per line; empty lines are skipped."),
     ] = None,
     buckets: Annotated[
-        int | None, typer.Option(help="Instead of groups: hash all values into so many counters.")
+        int | None, typer.Option(help="Instead of groups: hash all values into this many counters.")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="What is promised to one event.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="The epsilon that is promised to each event.")
+    ] = None,
     neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
     like: Annotated[
-        Path | None, typer.Option(help="Instead of all these: the terms of another state.")
+        Path | None,
+        typer.Option(help="Instead of all these: take them from the file of another stream."),
     ] = None,
 ) -> None:
     """Make a state: terms and empty counters. Noise is drawn before the first event."""
@@ -78,7 +81,7 @@ def add(
     flush_every: Annotated[
         float | None,
         typer.Option(
-            help="Also write the state every so many seconds, at one draw of noise each time."
+            help="Also write the file every this many seconds, at one draw of noise each time."
         ),
     ] = None,
 ) -> None:
@@ -152,7 +155,7 @@ def reseal(state: State) -> None:
 @app.command()
 def merge(
     state: State,
-    parts: Annotated[list[Path], typer.Argument(help="The states to add to the first one.")],
+    parts: Annotated[list[Path], typer.Argument(help="The files to add to the first one.")],
 ) -> None:
     """Add other states of the same terms to a state; their noise comes along, and one draw."""
     from headcount.streams.stream import Stream
@@ -170,7 +173,7 @@ def finish(
         str, typer.Option(help="How frequencies are fitted: npmle, l1 or l2.")
     ] = "npmle",
     events: Annotated[
-        int | None, typer.Option(help="How many events there were, when that is public.")
+        int | None, typer.Option(help="How many events there were, if that is public.")
     ] = None,
     out: option.Out = None,
     plot: option.Plot = None,

@@ -6,6 +6,7 @@ What is printed comes after the charge, so that it must not fail for want of a l
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 
@@ -15,6 +16,22 @@ def take_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def say_warnings() -> None:
+    """Print what the parts of headcount warn of, with what to write as a command."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(_InShell())
+    logging.getLogger("headcount").addHandler(handler)
+
+
+class _InShell(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        from headcount.cli.spelling import in_shell
+        from headcount.screens import visible_lines
+
+        return visible_lines(in_shell(super().format(record)))
 
 
 def flush() -> None:

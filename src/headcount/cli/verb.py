@@ -37,6 +37,8 @@ LAST: dict[str, tuple[Any, Any]] = {
     "csv": (option.AsCsv, False),
     "quiet": (option.Quiet, False),
     "plan": (option.OnlyPlan, False),
+    "sweep": (option.Sweep, False),
+    "explain": (option.Explain, False),
 }
 
 
@@ -50,7 +52,9 @@ def verb(name: str) -> Callable[..., None]:
     def run(**given: Any) -> None:
         from headcount.cli.opened import opened
         from headcount.cli.output import Output, files_of
+        from headcount.cli.piped import refuse_for_a_plan
         from headcount.cli.show import release_and_show
+        from headcount.cli.sweep import show_sweep
         from headcount.releases.arguments import result_bytes
 
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
@@ -61,6 +65,8 @@ def verb(name: str) -> Callable[..., None]:
             as_csv=said["csv"],
             quiet=said["quiet"],
         )
+        if said["plan"]:
+            refuse_for_a_plan(output.piped)
         if given.get("groups") is not None:
             # Once: a shell may hand over what cannot be read a second time.
             given["groups"] = written.lines(given["groups"])
@@ -76,8 +82,11 @@ def verb(name: str) -> Callable[..., None]:
         )
         own = {one: written.read(one, stated.own[one], given, data) for one in stated.own}
         planned = getattr(data, name)(**own, spend=spend)
-        asked = {name: said[name] for name in ("key", "again", "fresh")}
-        release_and_show(planned, output=output, only_plan=said["plan"], **asked)
+        asked = {name: said[name] for name in ("key", "again", "fresh", "explain")}
+        if said["sweep"]:
+            show_sweep(planned, output, with_plan=said["plan"])
+        else:
+            release_and_show(planned, output=output, only_plan=said["plan"], **asked)
 
     own = [one for argument in stated.own.items() for one in written.options(*argument)]
     parameters = [

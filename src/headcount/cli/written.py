@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from inspect import Parameter
 from pathlib import Path
@@ -84,7 +85,8 @@ def grouping(by: list[str], data: Dataset) -> list[GroupBy]:
     parsed = [parse_group(text) for text in by]
     for text, group in zip(by, parsed, strict=True):
         if "," in text and column_of(group) not in data.table.columns:
-            each = " ".join(f"--by {part.strip()}" for part in text.split(",") if part.strip())
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            each = " ".join(f"--by {shlex.quote(part)}" for part in parts)
             raise hc.SchemaError(
                 f"The table has no column {column_of(group)!r}. To count by several, repeat the "
                 f"option: {each}. Nothing was read and nothing was charged."

@@ -42,7 +42,7 @@ class Coins:
 
     def __post_init__(self) -> None:
         if not 0 < self.limit < 1 << COIN_BITS:
-            raise UsageError("A coin must be able to fall on both sides.")
+            raise UsageError("The share of users that is sampled must be above 0 and below 1.")
         if self.threshold < 2:
             raise UsageError("A threshold below 2 would show single users.")
 

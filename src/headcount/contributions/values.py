@@ -57,8 +57,8 @@ def check_values(table: UserTable, of: str | None, per_user: str) -> bool:
     if kind not in NUMBER_KINDS:
         raise SchemaError(
             f"The column {of!r} holds {kind}; values must be numbers. Where it is text in a CSV "
-            f"file or a folder's name, say what it is: types={{{of!r}: 'number'}} (--type "
-            f"{of}=number), or 'integer' if all are whole. {NOTHING}"
+            f"file or a folder's name, say what it is: types={{{of!r}: 'number'}}, "
+            f"or 'integer' if all are whole. {NOTHING}"
         )
     return kind is Kind.INTEGER and per_user != "mean"
 

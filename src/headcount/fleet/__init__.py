@@ -5,9 +5,30 @@
 - ``plan``: the terms, from what an account may spend.
 - ``wire``, ``seal``: bytes of rounds and reports; reports sealed for one round.
 - ``answering``: what one device sends in one round.
+- ``device``, ``device_*``, ``offer``: the program on a device, with its limits, its folder and its
+  words.
 - ``core``: sealed reports in, counts from the threshold on out.
 - ``store``, ``migrate``, ``intake``: tasks, rounds and sealed posts on PostgreSQL.
 - ``door``, ``lease``, ``released``: charge, open, count, store, release; each step in one place.
 - ``keybox``, ``sandbox``, ``frames``, ``core_process``, ``core_client``: the core in a process of
   its own, with the keys.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headcount.fleet.device import Device
+    from headcount.fleet.device_policy import Policy
+    from headcount.fleet.offer import Offer, Transport
+
+__all__ = ["Device", "Offer", "Policy", "Transport"]
+
+_FOUND_IN = {"Device": "device", "Offer": "offer", "Policy": "device_policy", "Transport": "offer"}
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when they are used: the core and the store need none of them."""
+    if name in _FOUND_IN:
+        return getattr(import_module(f"headcount.fleet.{_FOUND_IN[name]}"), name)
+    raise AttributeError(f"module 'headcount.fleet' has no attribute {name!r}")

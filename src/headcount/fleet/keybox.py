@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from headcount.errors import UsageError
+from headcount.fleet.own_folder import own_folder
 from headcount.fleet.seal import new_private_key, public_key_of
 
 KEY_BYTES = 32
@@ -25,14 +25,7 @@ class KeyBox:
     """A folder of keys that nobody but its owner can read."""
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = self._folder.stat()
-        if stat.S_IMODE(found.st_mode) & 0o077 or found.st_uid != os.geteuid():
-            raise UsageError(
-                "The folder of keys must be its user's alone. Run: chmod 700, on a folder that "
-                "this user owns and that no backup has."
-            )
+        self._folder = own_folder(folder, "keys")
 
     def make(self, task: bytes, number: int) -> bytes:
         """The public key of a round, which is made if there is none yet; for good or not at all."""

@@ -19,6 +19,7 @@ from headcount.errors import UsageError
 from headcount.fleet.task import COIN_BITS
 
 ROUND, COIN, REPORT = b"headcount/1 round\x00", b"headcount/1 coin\x00", b"headcount/1 report\x00"
+NAME = b"headcount/1 id\x00"
 DESCRIPTOR = struct.Struct(">32sQQQ32sH")
 HEAD = struct.Struct(">BBH")
 VERSION, ABSTAIN, VALUE = 1, 0, 1
@@ -76,6 +77,16 @@ def coin(secret: bytes, task: bytes, number: int, answer: int) -> int:
         raise UsageError(f"The secret of a device has {SECRET_BYTES} bytes.")
     text = COIN + task + struct.pack(">QH", number, answer)
     return int.from_bytes(hmac.digest(secret, text, "sha256")[:8], "big") >> (64 - COIN_BITS)
+
+
+def report_id(secret: bytes, descriptor_hash: bytes, answer: int) -> bytes:
+    """A name that nobody else has, for a device's report of one answer in one round.
+
+    It is worked out as the coin is: a device that lost what it had sealed seals under the same
+    name, and is counted once all the same [FL5]. Whoever lacks the secret sees 16 bytes of chance.
+    """
+    text = NAME + descriptor_hash + struct.pack(">H", answer)
+    return hmac.digest(secret, text, "sha256")[:ID_BYTES]
 
 
 def body(value: str | None, pad: int = PAD) -> bytes:

@@ -13,6 +13,7 @@ from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.screens import as_word
 
 CRUMB = Fraction(1, 10**9)
 
@@ -43,10 +44,15 @@ class Account:
     """
 
     name: str
+    """What it is called in the ledger."""
     neighbours: Neighbours
+    """What one user may change: rows added or removed, or replaced."""
     limit: Zcdp
+    """All that may ever be spent, in rho and in delta for thresholds."""
     spent: Zcdp
+    """What all releases together were charged, in the same units."""
     stated_delta: Fraction
+    """The delta of the whole promise."""
 
     @property
     def left(self) -> Zcdp:
@@ -107,16 +113,27 @@ class Entry:
     """
 
     sequence: int
+    """Its number in the journal."""
     account: str
+    """The account that paid."""
     key: str
+    """The key of the release."""
     verb: str
+    """The verb that was asked."""
     spend: Zcdp
+    """What was charged, in rho and in delta for thresholds."""
     charged_at: str
+    """When, in UTC."""
     has_result: bool
+    """Whether rows are stored for it."""
     analyst: str
+    """Who was charged."""
     about: Mapping[str, str]
+    """What was asked, by name."""
     event: Event
+    """The mechanism and its parameters, which the cost follows from."""
     neighbours: Neighbours
+    """The relation that the event is stated for."""
     n_parts: int = 0
     """How many rounds stored what they show, where the charge pays for several."""
 
@@ -203,8 +220,9 @@ def quota_refusal(account: Account, analyst: str, quota: Quota | None, spend: Zc
     if quota is None:
         return (
             f"Account {account.name!r} has quotas, and none for {analyst!r}. Nothing was read and "
-            f"nothing was charged. Its owner can give one: headcount ledger open {account.name} "
-            f"--quota {analyst}=0.5"
+            "nothing was charged. Its owner can give one: headcount ledger open "
+            f"{as_word(account.name)} "
+            f"--quota {as_word(analyst)}=0.5"
         )
     return (
         f"The quota of {analyst!r} in account {account.name!r} has "

@@ -99,7 +99,7 @@ def find(run: Run, names: Mapping[str, str], request_hash: str) -> Charge | None
         raise KeyReusedError(
             f"The key {key!r} was used before in account {names['account']!r} for a different "
             "question, or for the same one about other files or another table (a pattern that "
-            "finds a new file, a table that was made anew). Nothing was read and nothing was "
+            "finds a new file, a table that was made again). Nothing was read and nothing was "
             "charged. Use a new key."
         )
     paid_for = from_record(json.loads(event)), Neighbours(neighbours)

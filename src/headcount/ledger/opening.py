@@ -131,7 +131,7 @@ def taken(source: str, account: str) -> str:
     return (
         f"{what} belongs to account {account!r}. A second budget for the same people would "
         "break the promise made with the first. Nothing was charged. Use "
-        f"account={account!r}, or leave account out and open the table again."
+        f"account={account!r}, and open the table again."
     )
 
 

@@ -1,4 +1,4 @@
-"""Counters that may be seized: noise before the first event, and again after every look.
+"""Counters that may be stolen: noise before the first event, and again after every look.
 
 **Contract**
 

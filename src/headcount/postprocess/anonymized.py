@@ -144,8 +144,8 @@ def _check(
         raise UsageError(f"n_noises must be at least 1, not {n_noises}.")
     if n_noises > MAX_NOISES and method != "npmle":
         raise UsageError(
-            f"method={method!r} does not bear {n_noises} noises; use method='npmle', or merge "
-            "fewer parts."
+            f"method={method!r} cannot be used with {n_noises} draws of noise; use method='npmle', "
+            "or merge fewer parts."
         )
     if len(values) == 0 or (np.diff(values) <= 0).any() or (multiplicities <= 0).any():
         raise UsageError("values must be distinct and rising, each with at least one bucket.")

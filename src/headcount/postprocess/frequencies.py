@@ -25,7 +25,9 @@ class Estimate:
     """A number, and the root mean square of its error as far as the noise goes."""
 
     value: float
+    """The number."""
     rmse: float
+    """How far the noise moves it, as a root mean square."""
 
     def __str__(self) -> str:
         return f"{self.value:,.4g}, give or take {self.rmse:,.2g}"

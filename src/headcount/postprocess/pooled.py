@@ -1,4 +1,4 @@
-"""Sorted counts with noise, made to fall again: the nearest such sequence in the l2 norm.
+"""Sorted counts with noise, put back in order: the nearest falling sequence in the l2 norm.
 
 Chunks are pooled one after the other, and neighbours pool in any order to the same result, so
 memory holds one chunk and the blocks found so far.

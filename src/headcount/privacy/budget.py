@@ -27,8 +27,11 @@ class Budget:
     """
 
     epsilon: Fraction | None
+    """As it was given, or nothing where rho was."""
     rho: Fraction | None
+    """As it was given, or nothing where epsilon was."""
     delta: Fraction | None
+    """As it was given, or nothing."""
 
     def __init__(
         self,

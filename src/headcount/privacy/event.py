@@ -169,10 +169,25 @@ def from_record(record: Mapping[str, Any]) -> Event:
             f"{', '.join(sorted((given - known) | (required - given)))}. "
             "Install the version that wrote it."
         )
-    event: Event = cls(**{name: _read(name, record[name]) for name in given})
+    event: Event = cls(**{name: _read(cls.kind, name, record[name]) for name in given})
     return event
 
 
-def _read(name: str, value: Any) -> Fraction | tuple[Event, ...]:
+_ABOVE_ZERO = frozenset({"scale", "sigma_squared"})
+"""Noise has a size; all else may be zero."""
+
+
+def _read(kind: str, name: str, value: Any) -> Fraction | tuple[Event, ...]:
     # The parts of a composed event; every other field of every kind is a number.
-    return tuple(map(from_record, value)) if name == "events" else Fraction(value)
+    try:
+        if name == "events" and isinstance(value, list):
+            return tuple(map(from_record, value))
+        number = Fraction(value) if isinstance(value, str) else None
+    except (ValueError, ZeroDivisionError, AttributeError):
+        number = None
+    if number is None or number < 0 or (number == 0 and name in _ABOVE_ZERO):
+        raise LedgerError(
+            f"An event of kind {kind!r} in the ledger has a {name} that no version wrote. "
+            "It cannot be paid for, so nothing is released: put the ledger back as it was."
+        )
+    return number

@@ -25,17 +25,28 @@ from headcount.screens import visible
 EXACT = re.compile(r"\d{1,2000}(/\d{1,2000})?")
 MOST_SAMPLES = 10**6
 MOST_EVENTS = 10_000
+MOST_OF_STRANGERS = {"events": 100, "samples": 3, "digits": 20_000}
+"""So much is worked out for whoever it is from; receipts have a few events of a few digits."""
 LONGEST_SAID = 240
 BY_A_CRUMB = Fraction(2, 10**6)
 """Logarithms differ in their last digits from machine to machine."""
+NOT_WORKED_OUT = (
+    "What the entry cost was not worked out: it has very many or very long events, and that much "
+    "work is done for a receipt of a key that you trust alone. Give it: --public-key in a shell, "
+    "public_key= in Python."
+)
 SENSELESS = (HeadcountError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 
 
 def faults(body: Mapping[str, Any], public_key: str | None) -> list[str]:
     """What is wrong with a receipt, in a sentence each; nothing where nothing is."""
-    found = [*_signature(body, public_key), *_chain(body["chain"])]
     chain = body["chain"]
+    found = list(_signature(body, public_key))
+    is_known = public_key is not None and not found
+    found += _chain(chain)
     try:
+        if not is_known and _is_laborious(json.loads(chain["entry"]["event"])):
+            return [*found, NOT_WORKED_OUT]
         found += _costs(chain["opened"], chain["entry"])
         found += _claims(body)
     except LedgerError as error:
@@ -97,16 +108,32 @@ def _costs(opened: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str]
         yield "An event of the entry says that its sample costs less than it does."
 
 
-def _refuse_endless(event: Any) -> None:
-    """Refuse numbers whose cost nobody could wait for, before anything is made of them."""
+def _is_laborious(event: Any) -> bool:
+    """Whether a cost takes long to work out: nobody who is not known may ask for that."""
+    parts = _parts(event)
+    found = {
+        "events": len(parts),
+        "samples": sum("n_samples" in part for part in parts),
+        "digits": sum(len(str(one)) for part in parts for n, one in part.items() if n != "events"),
+    }
+    return any(found[name] > most for name, most in MOST_OF_STRANGERS.items())
+
+
+def _parts(event: Any) -> list[Any]:
+    """An event, and all those inside it."""
     parts = [event]
     for part in parts:
+        parts += part.get("events", ())
         if len(parts) > MOST_EVENTS:
             raise ValueError("too many events")
+    return parts
+
+
+def _refuse_endless(event: Any) -> None:
+    """Refuse numbers whose cost nobody could wait for, before anything is made of them."""
+    for part in _parts(event):
         for name, value in part.items():
-            if name == "events":
-                parts += value
-            elif name != "kind" and not EXACT.fullmatch(value):
+            if name not in ("events", "kind") and not EXACT.fullmatch(value):
                 raise ValueError(name)
         if Fraction(part.get("threshold", 0)) > MAX_THRESHOLD:
             raise ValueError("threshold")
@@ -140,7 +167,7 @@ def _different(said: Any, made: Any, path: str) -> Iterator[str]:
             yield from _different(said[name], made[name], f"{path}.{name}")
     elif path.endswith(".epsilon"):
         if abs(Fraction(said) - Fraction(made)) > BY_A_CRUMB:
-            yield f"{path} is {said}, and worked out anew it is {made}."
+            yield f"{path} is {said}, and worked out again it is {made}."
     elif said != made:
         yield f"{path} is {_short(said)}, and the entries in chain make it {_short(made)}."
 

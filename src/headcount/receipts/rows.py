@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headcount.errors import UsageError
-from headcount.results.cells import with_formulas, without_formulas
+from headcount.results.cells import csv_of, with_formulas, without_formulas
 from headcount.results.output import ROWS
 from headcount.screens import quoted
 
@@ -81,6 +81,15 @@ def table_in(path: Path, columns: list[list[str]]) -> pa.Table:
             f"{quoted(path)} cannot be read as {ending[1:]} with those columns"
         ) from None
     return _as(table, columns)
+
+
+def is_respelled(path: Path, table: pa.Table) -> bool:
+    """Whether a CSV file has these rows in other letters than headcount writes.
+
+    There is one spelling: other ones of the same numbers are taken for what they are by some
+    programs, and for texts by others, and a text without its guard is run as a formula.
+    """
+    return path.suffix.lower() == ".csv" and path.read_bytes() != csv_of(table)
 
 
 def _parquet(path: Path) -> pa.Table:

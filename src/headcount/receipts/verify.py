@@ -16,12 +16,17 @@ from headcount.privacy.neighbours import Neighbours
 from headcount.receipts.check import faults
 from headcount.receipts.form import LARGEST, DamagedError, parsed
 from headcount.receipts.journal import journal_faults
-from headcount.receipts.rows import UnlikeError, digests, table_in
+from headcount.receipts.rows import UnlikeError, digests, is_respelled, table_in
 from headcount.receipts.software import installed
 from headcount.screens import quoted, visible
 
 GIVE = "Give what release.receipt() or headcount receipt wrote."
 KEY = "public_key='ed25519:…', as headcount ledger key shows it, or a file that has it"
+RESPELLED = (
+    "The rows are those of the receipt, and the CSV file is not as headcount writes them: a "
+    "spreadsheet or another program saved it again, or an apostrophe that keeps a text from being "
+    "run as a formula was taken away. Compare the file that was handed over, or a .parquet file."
+)
 AS_RELEASED, WITHHELD = "as they were released", "those that were measured and withheld"
 
 
@@ -30,7 +35,9 @@ class Verified:
     """A receipt in which nothing is wrong. Print it."""
 
     receipt: Mapping[str, Any]
+    """The receipt, as it was signed."""
     is_pinned: bool
+    """Whether it was compared with a public key that you gave."""
     rows: str = ""
     """Which rows of the release the file has; nothing where no file was given."""
     is_in_journal: bool = False
@@ -54,7 +61,7 @@ class Verified:
         yield (
             "cost",
             f"epsilon {_epsilon(cost)} {at} (rho {cost['rho']}, threshold delta {cost['delta']}), "
-            f"worked out anew from {len(release['events'])} event(s)",
+            f"worked out again from {len(release['events'])} event(s)",
         )
         yield (
             "account",
@@ -101,16 +108,25 @@ def verify(
     except DamagedError as error:
         raise LedgerError(f"{quoted(path)} is no receipt: {error}. {GIVE}") from None
     found = faults(body, key)
-    which = ""
+    which, wrong = "", list[str]()
     if rows is not None:
         which, wrong = _compared(body, _path(rows, "rows"))
-        found += wrong
     if journal is not None:
         found += journal_faults(body, _path(journal, "journal"))
-    if found:
-        listed = "".join(f"\n- {one}" for one in found)
-        raise LedgerError(f"The receipt {quoted(path)} cannot be trusted:{listed}")
+    if found or wrong:
+        listed = "".join(f"\n- {one}" for one in (*found, *wrong))
+        raise LedgerError(f"{_headline(path, rows, is_receipt=bool(found))}:{listed}")
     return Verified(body, key is not None, which, journal is not None)
+
+
+def _headline(path: Path, rows: str | Path | None, *, is_receipt: bool) -> str:
+    """What is to blame: the receipt, or only the file that should have its rows."""
+    if is_receipt or rows is None:
+        return f"The receipt {quoted(path)} cannot be trusted"
+    return (
+        f"The receipt {quoted(path)} is as it was signed, and its costs are right. The file "
+        f"{quoted(rows)} is not what was released"
+    )
 
 
 def _compared(body: Mapping[str, Any], path: Path) -> tuple[str, list[str]]:
@@ -121,6 +137,9 @@ def _compared(body: Mapping[str, Any], path: Path) -> tuple[str, list[str]]:
     except UnlikeError as error:
         return "", [f"The rows are not those of the receipt: {error}."]
     digest, of_sorted = digests(table, said["columns"])
+    known = [said["digest"], *([] if withheld is None else [withheld["digest"]])]
+    if digest in known and is_respelled(path, table):
+        return "", [RESPELLED]
     if digest == said["digest"] and table.num_rows == said["n"]:
         return f"{quoted(path)} has them all, {AS_RELEASED}", []
     if withheld is not None and digest == withheld["digest"]:

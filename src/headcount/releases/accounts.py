@@ -16,7 +16,7 @@ from headcount.ledger.address import usual_place
 from headcount.ledger.opening import check_new, check_same, taken
 from headcount.ledger.stores.mounts import file_system
 from headcount.privacy.spend import Zcdp
-from headcount.screens import quoted
+from headcount.screens import as_word, quoted
 from headcount.tables.identity import Identity, other_names
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def opening_of(
             f"Between this source and its rows stands {identity.untraced}, so that nobody can say "
             "whether they have an account already. Nothing was charged. Name the account that "
             "covers these people, account=..., or let the ledger's owner open one: headcount "
-            f"ledger open {quoted(name)} --budget ..."
+            f"ledger open {as_word(name)} --budget ..."
         )
     if budget is None:
         raise NoAccountError(

@@ -38,7 +38,6 @@ SHARED = ("other", "share", "low", "high", "sd")
 SHARE = re.compile(r"\s*([0-9]{1,18})\s*(?:/\s*([0-9]{1,18})\s*)?")
 SPEND = "spend=hc.Budget(epsilon=1), or a share of the account's whole limit: spend='1/10'"
 HOW_SPEND = "On the command line: --epsilon 1, or --spend 1/10"
-PER_USER = ("median", "mean", "sum", "min", "max", "sampled")
 
 
 def by(*own: str) -> Check:
@@ -167,7 +166,7 @@ def checked_release(**given: Any) -> dict[str, Any]:
     """The arguments of ``Plan.release`` in one form."""
     said = checked_by(RELEASE, given.items())
     if said["again"] is not None and (said["fresh"] or said["key"] is not None):
-        other = "fresh=True draws anew" if said["fresh"] else "key= names a new release"
+        other = "fresh=True draws new rows" if said["fresh"] else "key= names a new release"
         raise UsageError(
             f"again= shows what was released and never charges, and {other}: give one of the two. "
             f"{NOTHING}"

@@ -12,27 +12,37 @@ from headcount.screens import visible
 
 if TYPE_CHECKING:
     from headcount.privacy.exact import Number
+    from headcount.releases.choices import (
+        EventsMethod,
+        FrequenciesMethod,
+        PerUser,
+        QuantilesMethod,
+        RangesMethod,
+        SharesMethod,
+        SqlMethod,
+        UsersMethod,
+    )
     from headcount.releases.facts import Spend
+    from headcount.tables.by import By
 
 
 class Dataset(Opened):
     """A table of events, who its users are, and the budget that protects them.
 
     Any number of threads may plan and release from one: each release has a connection of its own.
-    Every verb is stated in ``releases/verbs.py``, and reads its arguments by that first.
     What one release may cost is always said: ``spend=hc.Budget(epsilon=1)``, or a share of the
     account's whole limit, ``spend="1/10"``.
     """
 
     def count_users(
         self,
-        by: Any,
+        by: By,
         *,
         groups: Sequence[Any] | None = None,
         bound: int | None = None,
         within: float | None = None,
         top: int | None = None,
-        method: str = "auto",
+        method: UsersMethod = "auto",
         spend: Spend | None = None,
     ) -> Plan:
         """Plan to count distinct users in each group. Nothing is read and nothing is spent.
@@ -67,13 +77,13 @@ class Dataset(Opened):
 
     def count_events(
         self,
-        by: Any,
+        by: By,
         *,
         groups: Sequence[Any] | None = None,
         top: int | None = None,
         within: float | None = None,
         bound: float | None = None,
-        method: str = "auto",
+        method: EventsMethod = "auto",
         debias: bool = False,
         spend: Spend | None = None,
     ) -> Plan:
@@ -107,17 +117,17 @@ class Dataset(Opened):
 
     def distribution(
         self,
-        by: Any,
+        by: By,
         *,
         groups: Sequence[Any] | None = None,
-        method: str = "auto",
+        method: SharesMethod = "auto",
         users: int | None = None,
         samples: int | None = None,
         spend: Spend | None = None,
     ) -> Plan:
         """Plan the share of each group in users' rows, averaged over users.
 
-        Every user weighs the same, however many rows they have. Nothing is read or spent.
+        Every user counts the same, however many rows they have. Nothing is read or spent.
 
         by:       a column, ``truncate(...)``, ``bins(...)``, or a list of these
         groups:   the groups, when they are public; rows of others are dropped first. Without it,
@@ -139,7 +149,7 @@ class Dataset(Opened):
             spend=spend,
         )
 
-    def profile(self, by: Any, *, spend: Spend | None = None) -> Plan:
+    def profile(self, by: By, *, spend: Spend | None = None) -> Plan:
         """Plan a private histogram of how many groups users are in.
 
         by:     a column, ``truncate(...)``, ``bins(...)``, or a list of these
@@ -154,8 +164,8 @@ class Dataset(Opened):
         at: Sequence[Number] | Number = (0.5,),
         bounds: tuple[Number, Number],
         step: Number | None = None,
-        per_user: str = "median",
-        method: str = "auto",
+        per_user: PerUser = "median",
+        method: QuantilesMethod = "auto",
         spend: Spend | None = None,
     ) -> Plan:
         """Plan quantiles of a number over users. Nothing is read and nothing is spent.
@@ -189,8 +199,8 @@ class Dataset(Opened):
         of: str | None,
         ranges: Sequence[tuple[Number | None, Number | None]] | Sequence[Number],
         *,
-        per_user: str = "median",
-        method: str = "auto",
+        per_user: PerUser = "median",
+        method: RangesMethod = "auto",
         spend: Spend | None = None,
     ) -> Plan:
         """Plan to count users by the range their value is in. Nothing is read or spent.
@@ -215,13 +225,13 @@ class Dataset(Opened):
 
     def frequencies(
         self,
-        by: Any,
+        by: By,
         *,
         groups: Sequence[Any] | None = None,
         at_most: int | None = None,
         buckets: int | None = None,
         bound: int | None = None,
-        method: str = "auto",
+        method: FrequenciesMethod = "auto",
         spend: Spend | None = None,
     ) -> Plan:
         """Plan to release how many groups have each number of users, but not which groups.
@@ -254,7 +264,7 @@ class Dataset(Opened):
         groups: Sequence[Any] | None = None,
         within: float | None = None,
         bound: float | None = None,
-        method: str = "auto",
+        method: SqlMethod = "auto",
         spend: Spend | None = None,
     ) -> Plan:
         """Plan what a query in SQL asks, where a verb means the same. Nothing is read or spent.

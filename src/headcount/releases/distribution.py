@@ -42,7 +42,7 @@ HOW = {
     "laplace": "one sum of users' shares with Laplace noise (for comparison)",
     "sparse": "hypothesis selection, and presence alone for small groups (for comparison)",
 }
-MEANING = "each user's share of their own rows, averaged over users: all users weigh the same"
+MEANING = "each user's share of their own rows, averaged over users: every user counts the same"
 BOUNDS = "none to choose: users' shares are shortened to a length that is chosen privately"
 BAR = (
     "low to high covers the noise; users who differ much from the rest count less, and what that "

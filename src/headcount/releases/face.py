@@ -22,7 +22,7 @@ GET = ("groups", "ranges", "describes", "cells")
 """Lines of a plan that say which rows there will be; the first that it has is shown."""
 GOOD = ("promise", "noise", "missed")
 """Lines of a plan that say how far rows will be off; the first that it has is shown."""
-MEANING = ("listed", "value", "meaning")
+MEANING = ("listed", "value", "meaning", "may be empty")
 BAR = "error bar"
 MOVE = f"{CONFIDENCE:.0%} of "
 UNKNOWN = "not known before the release, where every row has its bar"
@@ -58,9 +58,14 @@ def share_words(account: Account, spend: Zcdp) -> str:
     Costs add up in rho and in the delta of thresholds, so that shares of these add up too, as
     epsilons do not. The scarcer of the two counts.
     """
-    share = max(_parts(spend, account.limit), default=Fraction(0))
     more = _more(account, spend)
-    return f"{percent(share)} of the budget; {_how_many(more)} like this after it"
+    share = percent(share_of_limit(account, spend))
+    return f"{share} of the budget; {_how_many(more)} like this after it"
+
+
+def share_of_limit(account: Account, spend: Zcdp) -> Fraction:
+    """The same share as a number."""
+    return max(_parts(spend, account.limit), default=Fraction(0))
 
 
 def _parts(spend: Zcdp, of: Zcdp) -> list[Fraction]:

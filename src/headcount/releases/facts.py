@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headcount.privacy.budget import Budget
     from headcount.privacy.event import Event
     from headcount.privacy.spend import Zcdp
+    from headcount.releases.expected import Expects
     from headcount.releases.opened import Opened
 
     Spend = Budget | Fraction | str
@@ -103,6 +104,7 @@ def affordable_plan(
     groups: Sequence[Any] | None = None,
     stages: tuple[str, ...] = (),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    expects: Expects = tuple,
 ) -> Plan:
     """A plan, after a check that the account can pay, or has paid for the same question before."""
     request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
@@ -128,6 +130,7 @@ def affordable_plan(
         title=_titled(title, by, dataset.where),
         method=method,
         details=(*_listed(groups), *details),
+        expects=expects,
     )
 
 
@@ -151,7 +154,7 @@ def _refuse_to_list_users(dataset: Opened, account: str, used: set[str]) -> None
         if name.casefold() in named:
             raise UsageError(
                 f"The column {quoted(name)} names the people whom account {quoted(account)} "
-                f"protects: using it, with user={dataset.table.user!r}, would tell of each of "
+                f"protects: using it, with user={dataset.table.user!r}, would reveal each of "
                 "them. Nothing was read and nothing was charged. If they are the people, write "
                 f"user={name!r} and count by another column. If it was given as user by mistake "
                 "before, do not pass on what was released then, and say so: --mistaken-user "

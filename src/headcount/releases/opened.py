@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 class Opened:
     """The rows, the ledger, and the account as it is or as the first charge will open it."""
 
+    table: UserTable
+    """The rows, with the column that says whose each is."""
+    ledger: Ledger
+    """The ledger that pays."""
+    opening: Opening
+    """The account, and the budget that opens it if it is new."""
+    where: str | None
+    """The public condition that rows were chosen by."""
+    mistaken_users: tuple[str, ...]
+    """Columns that were given as the user by mistake before."""
+
     def __init__(
         self,
         table: UserTable,

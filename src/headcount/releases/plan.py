@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.errors import BudgetError, HeadcountError, KeyReusedError
 from headcount.ledger.account import Account, Charge, Opening, refusal
+from headcount.ledger.statement.bar import ADDING_UP
 from headcount.privacy.spend import Zcdp
 from headcount.releases.arguments import checked_release
+from headcount.releases.expected import Expected, Expects, expected, swept
 from headcount.releases.face import Lines, gist, share_words
 from headcount.releases.owned import Owned, not_pickled
-from headcount.releases.run import Work, run
+from headcount.releases.request import ALWAYS_ASKED
+from headcount.releases.run import SYSTEM_ENTROPY, Entropy, Work, run
 from headcount.releases.stages import Progress
-from headcount.screens import visible
+from headcount.screens import as_word, visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
@@ -54,17 +58,35 @@ class Plan:
     """
 
     work: Work
+    """What the release would do; for the library itself."""
     ledger: Ledger
+    """The ledger that would pay."""
     opening: Opening
+    """The account that would pay, and the budget that opens it if it is new."""
     title: str
+    """The question, in a few words."""
     method: str
+    """How it would be answered, in a few words."""
     details: Lines
+    """The lines of ``explain()``, by name."""
     known: Charge | None = None
     """The entry that was charged for this question before, if one was."""
+    expects: Expects = tuple
+    """What to expect of the rows, from public facts and earlier releases."""
+    at: Callable[[Any], Plan] | None = None
+    """The same question at another spend."""
     _owned: Owned = field(default_factory=Owned, repr=False)
+    _entropy: Entropy = field(default=SYSTEM_ENTROPY, repr=False)
+    """The system's; an auditor's own for the plans that it releases."""
 
     def __reduce__(self) -> NoReturn:
         raise not_pickled("Plan")
+
+    def stating(self, given: tuple[tuple[str, Any], ...]) -> Plan:
+        """The same plan, with what its asker wrote for whoever reads the release."""
+        written = tuple(one for one in given if one[0] not in ALWAYS_ASKED)
+        request = replace(self.work.request, given=written)
+        return replace(self, work=replace(self.work, request=request))
 
     @property
     def account(self) -> Account:
@@ -92,7 +114,7 @@ class Plan:
     ) -> Release:
         """Charge the ledger, read the table, draw the noise, and return what may be published.
 
-        fresh:  draw and charge anew, although the same question was answered before
+        fresh:  draw new rows and charge again, although the same question was answered before
         key:    a name of your own for this release: a job that repeats it never charges twice and
                 is shown the same rows. It is not used up, and the release says so, where the
                 question was answered before: then the first answer is shown, under its own key
@@ -102,7 +124,31 @@ class Plan:
         self._owned.check("Plan")
         said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
         key = self.key_shown(said["again"]) if said["again"] is not None else said["key"]
-        return run(self.work, self.ledger, self.opening, key=key, fresh=fresh, progress=progress)
+        return run(
+            self.work,
+            self.ledger,
+            self.opening,
+            key=key,
+            fresh=fresh,
+            progress=progress,
+            entropy=self._entropy,
+        )
+
+    def expected(self, budgets: Sequence[Any] | None = None) -> Expected:
+        """The error and the number of rows to expect, from public facts and earlier releases.
+
+        Nothing is read and nothing is charged. Print it, draw it with ``plot()``, or take
+        ``to_arrow()``.
+
+        budgets:  other spends to put side by side: epsilons, budgets, or shares such as ``"1/10"``.
+                  Without it, the spend of this plan
+        """
+        self._owned.check("Plan")
+        return expected(self, self.at, budgets)
+
+    def sweep(self) -> Expected:
+        """The same for a range of epsilons, up to what is left in the account."""
+        return self.expected(swept(self) or None)
 
     def key_shown(self, start: str) -> str:
         """The key that begins so, if it answered this question."""
@@ -114,7 +160,7 @@ class Plan:
             raise KeyReusedError(
                 f"The key {key!r} answered another question: {entry.title}, entry "
                 f"{entry.sequence} of account {self.account.name!r}. Nothing was charged. Show "
-                f"what it released: headcount ledger result {key}"
+                f"what it released: headcount ledger result {as_word(key)}"
             ) from None
         return key
 
@@ -129,11 +175,42 @@ class Plan:
         self, *, key: str | None = None, fresh: bool = False, word: str = "fresh=True"
     ) -> str:
         """The plan as it would be released with this key, or fresh; ``word``: how that is said."""
+        now = self._affordable(key=key, fresh=fresh)
+        return self._text(now.known, self._account_words(now, word, fresh=fresh))
+
+    def shortly(self, more: str, *, key: str | None, fresh: bool, word: str) -> str:
+        """The short face of the same; ``more``: how the rest is seen."""
+        now = self._affordable(key=key, fresh=fresh)
+        words = self._account_words(now, word, fresh=fresh)
+        return self._face(now.known, now.account or self.account, words, more)
+
+    def record(self, *, key: str | None, fresh: bool, word: str) -> dict[str, Any]:
+        """The same for other programs: what it would cost, and every line by its name."""
+        now = self._affordable(key=key, fresh=fresh)
+        words = self._account_words(now, word, fresh=fresh)
+        return {
+            "plan": self.title,
+            "verb": self.work.request.verb,
+            "method": self.method,
+            "asked": self.work.request.asked(),
+            "account": self.account.name,
+            "cost": {
+                "epsilon": shown(self.epsilon),
+                "delta": str(float(self.account.stated_delta)),
+                "rho": str(self.spend.rho),
+                "threshold_delta": str(self.spend.delta),
+            },
+            "answered_by": None if now.known is None else now.known.sequence,
+            "lines": dict((*self.details, *words)),
+        }
+
+    def _affordable(self, *, key: str | None, fresh: bool) -> Now:
+        """What the ledger has now, or a refusal where the account cannot pay."""
         now = self._now(key=key, fresh=fresh)
         account = now.account or self.account
         if now.known is None and not self.spend <= account.left:
             raise BudgetError(refusal(account, self.spend))
-        return self._text(now.known, self._account_words(now, word, fresh=fresh))
+        return now
 
     def _now(self, *, key: str | None = None, fresh: bool = False) -> Now:
         """Ask the ledger: others use the account, and a release may have failed after its charge.
@@ -160,20 +237,23 @@ class Plan:
         known, account = now.known, now.account or self.account
         can_pay = self.spend <= account.left
         if known is not None and known.result is not None:
-            anew = f"{word} charges anew" if can_pay else f"the account cannot pay for {word}"
-            return (("answered", f"by {known.named}: shown again, free; {anew}"),)
+            more = f"{word} charges again" if can_pay else f"the account cannot pay for {word}"
+            return (("answered", f"by {known.named}: shown again, free; {more}"),)
         if known is not None:
             return (("charged", f"{known.named} has no rows yet: finished without a charge"),)
         if not can_pay:
             left = f"epsilon {account.shown_left}, less than this costs: it would be refused"
             return (("left", left), SO_FAR)
-        lines: Lines = (("left after", self._left_after(account)),)
+        lines: Lines = (
+            ("left after", self._left_after(account)),
+            ("share", f"{share_words(account, self.spend)}. {ADDING_UP}"),
+        )
         if now.quota is not None:
             lines = (*lines, ("quota", now.quota))
         if now.account is None and self.opening.budget is not None:
             lines = (*lines, ("account", "new: the release opens it, with this budget"))
         elif fresh and self.known is not None:
-            lines = ((word, "drawn and charged anew"), *lines)
+            lines = ((word, "new rows are drawn, and charged again"), *lines)
         return (*lines, SO_FAR)
 
     def _at_this_moment(self) -> tuple[Charge | None, Account | None, Lines]:
@@ -191,7 +271,9 @@ class Plan:
 
     def __str__(self) -> str:
         """The short face: what you will get, how good, and what it takes of the budget."""
-        known, account, now = self._at_this_moment()
+        return self._face(*self._at_this_moment(), "print(plan.explain())")
+
+    def _face(self, known: Charge | None, account: Account | None, now: Lines, more: str) -> str:
         cost = f"epsilon {shown(self.epsilon)}"
         if account is not None:
             cost = f"{cost}: {share_words(account, self.spend)}"
@@ -199,8 +281,8 @@ class Plan:
             self._protects,
             *gist(self.details),
             ("cost", cost if known is None else PAID),
-            *(line for line in now if line[0] != "left after"),
-            ("more", "print(plan.explain())"),
+            *(line for line in now if line[0] not in ("left after", "share")),
+            ("more", more),
         )
 
     def explain(self) -> str:
@@ -223,7 +305,7 @@ class Plan:
 
     @property
     def _protects(self) -> tuple[str, str]:
-        return ("protects", f"everyone whom the column {self.work.table.user!r} tells apart")
+        return ("protects", f"each user: all rows with one value of {self.work.table.user!r}")
 
     def _laid_out(self, *lines: tuple[str, str]) -> str:
         width = max(len(name) for name, _ in lines)

@@ -13,6 +13,7 @@ from headcount.contributions.profile import CELLS, users_per_cell
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.expected import OFF, Case
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.rows import with_error_bars
 from headcount.releases.session import Answer, Session
@@ -52,6 +53,7 @@ def plan_profile(dataset: Opened, by: Any, *, spend: Budget | Fraction) -> Plan:
             ("rules", " ".join(rules)),
         ),
         neighbours=account.neighbours,
+        expects=lambda: (Case(mechanism.error_bound(OFF), rows=len(CELLS)),),
     )
 
 

@@ -47,6 +47,7 @@ def facts_of(
     account: str,
     entry: int,
     asked: Mapping[str, str] | None = None,
+    settled: Mapping[str, str] | None = None,
 ) -> Facts:
     """Everything public about the rows of an answer."""
     return Facts(
@@ -66,4 +67,5 @@ def facts_of(
         stated=answer.stated,
         bars=answer.bars,
         asked=asked or {},
+        settled=settled or {},
     )

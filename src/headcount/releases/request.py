@@ -5,10 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headcount.contributions.listed import Groups
+
+
+ALWAYS_ASKED = ("by", "where", "csv", "types", "trusted_view", "groups")
+"""Arguments that no plan chooses: they are spelled as the request has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +30,30 @@ class Request:
     """Where its rows are, however it was spelled."""
     user: str
     arguments: tuple[tuple[str, Any], ...]
+    given: tuple[tuple[str, Any], ...] = ()
+    """What its asker wrote and did not leave to the plan. Two ways to ask one question differ in
+    this alone, so that it is no part of the hash."""
 
     def about(self) -> dict[str, str]:
         """The request in words, for whoever reads the ledger; all of it is public."""
-        return {"source": self.source, "rows": self.rows, **self.asked()}
+        return {"source": self.source, "rows": self.rows, "user": self.user, **self._words()}
 
     def asked(self) -> dict[str, str]:
         """The question alone, for whoever reads the rows: not where the table is kept."""
+        words = self._words()
+        always = {name: words[name] for name in ALWAYS_ASKED if name in words}
+        return {"user": self.user, **always, **{name: _said(one) for name, one in self.given}}
+
+    def settled(self) -> dict[str, str]:
+        """What the plan made of what was asked, and of what was left to it."""
+        asked = self.asked()
+        return {name: text for name, text in self._words().items() if name not in asked}
+
+    def _words(self) -> dict[str, str]:
         words = {name: _spelled(value) for name, value in self.arguments if value is not None}
         for unread in ("event", "parts"):
             words.pop(unread, None)
-        return {"user": self.user, **words}
+        return words
 
     @property
     def rows(self) -> str:
@@ -57,6 +75,15 @@ def _digest(value: object) -> str:
 
 def _spelled(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _said(value: object) -> str:
+    """An argument as its asker wrote it, for people: a pair is the ends of a range."""
+    if isinstance(value, list):
+        return ", ".join(map(_said, value))
+    if isinstance(value, tuple):
+        return " to ".join("…" if end is None else _said(end) for end in value)
+    return f"{float(value):.15g}" if isinstance(value, Fraction) else str(value)
 
 
 def spell_groups(groups: Groups | None) -> str | None:

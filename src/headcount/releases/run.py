@@ -38,18 +38,27 @@ if TYPE_CHECKING:
 log = logging.getLogger("headcount")
 
 NEW_LEDGER = (
-    "Account %r is the first in the new ledger %s. What was spent on the same people before, as "
-    "another ledger or another machine has it, is not known here: if there is such a ledger, use "
-    "that one."
+    "Account %r is the first in the new ledger %s. A new ledger does not know what was spent on "
+    "the same people elsewhere. If another ledger or another machine has an account for them, use "
+    "that ledger."
 )
 ReadAndDraw = Callable[[Session], Answer]
-SYSTEM_CHANCE = Drawn()
 CHARGING, READING, STORED = "charging the ledger", "reading the table", "the result is stored"
 
 
 def new_secret() -> bytes:
     """A key that nobody knows."""
     return secrets.token_bytes(32)
+
+
+class Entropy(NamedTuple):
+    """Where noise, choices and the secret of a release come from."""
+
+    chance: Chance
+    new_key: Callable[[], bytes]
+
+
+SYSTEM_ENTROPY = Entropy(Drawn(), new_secret)
 
 
 class Checked(NamedTuple):
@@ -105,11 +114,11 @@ class Work:
             self.neighbours,
             vouched=dict(self.table.said).get("trusted_view"),
         )
-        asked = self.request.asked()
-        facts = facts_of(answer, guarantee, self.request.verb, self.account.name, entry, asked)
-        release = Release(answer.rows, facts)
-        release.withheld = answer.withheld
-        return release
+        verb, account, question = self.request.verb, self.account.name, self.request
+        facts = facts_of(
+            *(answer, guarantee, verb, account, entry), question.asked(), question.settled()
+        )
+        return Release(answer.rows, facts, answer.withheld)
 
 
 def run(
@@ -120,13 +129,12 @@ def run(
     key: str | None,
     fresh: bool,
     progress: Progress,
-    chance: Chance = SYSTEM_CHANCE,
-    new_key: Callable[[], bytes] = new_secret,
+    entropy: Entropy,
 ) -> Release:
     """Perform one release, or show again what the same question was answered with before.
 
-    What is dangerous comes from here alone: ``chance`` and ``new_key`` are the system's, and an
-    auditor's for the release that it makes.
+    What is dangerous is handed out here alone: ``entropy`` is the system's, and an auditor's for
+    the release that it makes.
     """
     question = work.request.hash
     known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
@@ -151,7 +159,7 @@ def run(
                 return _again(charge, key, ledger)
             _log(charge, key, ledger, opening)
             stages(READING)
-            session = Session(chance, new_key(), store, stages)
+            session = Session(entropy.chance, entropy.new_key(), store, stages)
             payload = _withholding_engine_errors(work, session, stages, charge.sequence, checked)
         # Dropping tables may have lost one: whoever stopped a release sees no rows of it.
         raise_if_stopped()
@@ -179,14 +187,16 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
         raise LedgerError(
             f"Entry {charge.sequence}, of the key {charge.key!r}, was charged for this question "
             "and paid for something else than the question needs. Nothing was read and nothing "
-            "was charged. fresh=True, under a new key, charges anew."
+            "was charged. fresh=True, under a new key, charges again."
         )
 
 
 def _again(charge: Charge, key: str | None, ledger: Ledger) -> Release:
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
-    words = f"{charge.named}, of the table as it was then; fresh=True draws and charges anew"
+    words = (
+        f"{charge.named}, of the table as it was then; fresh=True draws new rows and charges again"
+    )
     if key not in (None, charge.key):
         words = f"{words}. {_not_used(charge, key)}"
     signer = Signer(ledger, charge.sequence)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
 from headcount.ledger.journal import CHARGE
 from headcount.privacy.argument import NOTHING
 from headcount.releases.signing import Signer
+from headcount.results.facts import WITHHELD
 from headcount.results.release import Release
 from headcount.screens import quoted
 
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def stored_release(
-    book: Ledger, start: str, account: str | None = None, part: int | None = None
+    book: Ledger, start: str | None, account: str | None = None, part: int | None = None
 ) -> Release:
     """The release of an entry, by its number or by how its key begins, in one account or in all.
 
+    Without either it is the newest one.
     part: the round, where the charge pays for several
     """
     if account is not None:
@@ -30,6 +33,8 @@ def stored_release(
         for entry in book.journal()
         if entry["kind"] == CHARGE and account in (None, entry["account"])
     ]
+    if start is None:
+        start = _newest(charges)
     found = (
         [entry for entry in charges if entry["key"] == start]
         or [entry for entry in charges if str(entry["sequence"]) == start]
@@ -50,6 +55,22 @@ def stored_release(
         )
     signer = Signer(book, charge.sequence)
     return Release.from_bytes(charge.result, key=charge.key, again=charge.named, signer=signer)
+
+
+def _newest(charges: list[dict[str, Any]]) -> str:
+    if not charges:
+        raise UsageError(f"Nothing was released from this ledger so far. {NOTHING}")
+    return str(max(entry["sequence"] for entry in charges))
+
+
+def of_withheld(release: Release) -> Release:
+    """The rows that a target withheld, as a release of their own: they are paid for too."""
+    if release.withheld is None:
+        raise UsageError("No row of this release was withheld: all that were measured are in it.")
+    notes = tuple(note for note in release.facts.notes if WITHHELD not in note)
+    other = type(release)(release.withheld, replace(release.facts, notes=notes))
+    other.key, other.again = release.key, release.again
+    return other
 
 
 def _of_round(book: Ledger, charge: Charge, part: int | None) -> Release:

@@ -8,11 +8,11 @@ verb's plan, still before the charge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from headcount.privacy.argument import (
     Check,
@@ -26,6 +26,16 @@ from headcount.privacy.argument import (
     whole,
 )
 from headcount.releases import arguments as check
+from headcount.releases.choices import (
+    EventsMethod,
+    FrequenciesMethod,
+    PerUser,
+    QuantilesMethod,
+    RangesMethod,
+    SharesMethod,
+    SqlMethod,
+    UsersMethod,
+)
 
 if TYPE_CHECKING:
     from headcount.releases.opened import Opened
@@ -100,8 +110,9 @@ def _by(*columns: str) -> Argument:
     )
 
 
-def _words(says: str, *words: str) -> Argument:
-    """One of a few words, the first of which is the default."""
+def _words(says: str, choices: Any) -> Argument:
+    """One of the words of a ``Literal``, the first of which is the default."""
+    words: tuple[str, ...] = get_args(choices)
     listed = f"{', '.join(words[:-1])} or {words[-1]}"
     return Argument(one_of(*words), f"{says}: {listed}.", default=words[0], words=words)
 
@@ -116,7 +127,7 @@ _groups = Argument(
     "A text file of public groups, one per line; empty lines are skipped.",
     Written.LINES,
 )
-_top = _whole(1, 1 << 20, "top=100", "Only so many groups, the largest.")
+_top = _whole(1, 1 << 20, "top=100", "Only this many groups, the largest ones.")
 _within = Argument(
     optional(as_float(real("0.001", 1, "within=0.10"))),
     "The relative error to aim at, such as 0.10.",
@@ -128,7 +139,7 @@ _of = Argument(
     Written.COLUMN,
     Needed(),
 )
-_per_user = _words("The one value of a user", *check.PER_USER)
+_per_user = _words("Which one value of a user counts", PerUser)
 
 VERBS: dict[str, Verb] = {
     "count_users": Verb(
@@ -142,11 +153,11 @@ VERBS: dict[str, Verb] = {
             ),
             "within": _within,
             "top": _top,
-            "method": _words("How", "auto", "threshold", "laplace", "equal", "peel", "sample"),
+            "method": _words("How", UsersMethod),
         },
     ),
     "count_events": Verb(
-        "Count rows in each group, no user counting for too many.",
+        "Count rows in each group; how many rows of one user count is limited.",
         "count_events.plan:plan_count_events",
         {
             "by": _by(*check.COUNTED),
@@ -158,9 +169,12 @@ VERBS: dict[str, Verb] = {
                 "For how many events a user counts; chosen privately by default.",
                 Written.REAL,
             ),
-            "method": _words("How", "auto", "gaussian", "laplace", "equal"),
+            "method": _words("How", EventsMethod),
             "debias": Argument(
-                flag, "Undo the bound, where users are alike.", Written.FLAG, default=False
+                flag,
+                "Undo what the bound left out; right only where users are alike.",
+                Written.FLAG,
+                default=False,
             ),
         },
     ),
@@ -170,12 +184,10 @@ VERBS: dict[str, Verb] = {
         {
             "by": _by(*check.SHARED),
             "groups": _groups,
-            "method": _words(
-                "How", "auto", "clip", "coarse-fine", "dense", "sparse", "gaussian", "laplace"
-            ),
-            "users": _whole(1, 1 << 31, PUBLIC, "How many users there are, where that is public."),
+            "method": _words("How", SharesMethod),
+            "users": _whole(1, 1 << 31, PUBLIC, "How many users there are, if that is public."),
             "samples": _whole(
-                1, 1 << 31, PUBLIC, "About how many rows a user has, where that is public."
+                1, 1 << 31, PUBLIC, "About how many rows a user has, if that is public."
             ),
         },
     ),
@@ -206,25 +218,22 @@ VERBS: dict[str, Verb] = {
                 "The width of the public cells.",
             ),
             "per_user": _per_user,
-            "method": _words(
-                "How",
-                *("auto", "hierarchy", "exponential", "sample", "sample-levels", "sample-search"),
-            ),
+            "method": _words("How", QuantilesMethod),
         },
     ),
     "count_ranges": Verb(
-        "Count users by the public ranges that a number of theirs is in.",
+        "Count users in public ranges of a number, such as ages 18 to 65.",
         "values.ranges:plan_count_ranges",
         {
             "of": _of,
             "ranges": Argument(
                 check.ranges,
-                "From a number up to another: 18:65, or :18. Repeat it.",
+                "A range, its second number not included: 18:65, :18 or 65:. Repeat it.",
                 Written.RANGES,
                 Needed(),
             ),
             "per_user": _per_user,
-            "method": _words("How", "auto", "hierarchy", "sample", "sample-levels"),
+            "method": _words("How", RangesMethod),
         },
     ),
     "frequencies": Verb(
@@ -234,24 +243,24 @@ VERBS: dict[str, Verb] = {
             "by": _by(),
             "groups": _groups,
             "at_most": _whole(
-                1, 1 << 30, PUBLIC, "How many groups there can be, when that is public."
+                1, 1 << 30, PUBLIC, "How many groups there can be, if that is public."
             ),
             "buckets": _whole(
                 *(2, 1 << 30, "buckets=100_000, or leave it out"),
-                "Hash groups into so many, with noise on each.",
+                "Hash groups into this many buckets, with noise on each.",
             ),
             "bound": _whole(
                 *(1, 1 << 12, "bound=4, or leave it out"),
-                "How many groups of a user count; chosen privately if not.",
+                "How many groups of a user count; chosen privately if not given.",
             ),
-            "method": _words("How", "auto", "central", "laplace"),
+            "method": _words("How", FrequenciesMethod),
         },
     ),
 }
 
 LANGUAGES: dict[str, Verb] = {
     "sql": Verb(
-        "Answer a query in SQL, by the verb that means the same.",
+        "Answer a query in SQL, as the verb that means the same would.",
         "sql.plan:plan_sql",
         {
             "query": Argument(
@@ -263,12 +272,11 @@ LANGUAGES: dict[str, Verb] = {
             "groups": Argument(check.by_the_verb, _groups.says, Written.LINES),
             "within": Argument(check.by_the_verb, _within.says, Written.REAL),
             "bound": Argument(
-                check.by_the_verb, "For how much a user counts, as in the verb.", Written.WHOLE
+                check.by_the_verb,
+                "The most that one user counts for, as in the verb.",
+                Written.WHOLE,
             ),
-            "method": _words(
-                "How",
-                *("auto", "threshold", "laplace", "gaussian", "equal", "peel", "sample"),
-            ),
+            "method": _words("How", SqlMethod),
         },
     ),
 }
@@ -282,5 +290,12 @@ def planned(verb: str, dataset: Opened, **given: Any) -> Plan:
     stated = STATED[verb]
     said = checked_by(stated.checks, given.items())
     module, function = stated.plan.split(":")
-    plan: Plan = getattr(import_module(f"{PLANS}.{module}"), function)(dataset, **said)
-    return plan
+    plan_of: Callable[..., Plan] = getattr(import_module(f"{PLANS}.{module}"), function)
+    at = lambda spend: plan_of(dataset, **{**said, "spend": spend})  # noqa: E731
+    plan = replace(plan_of(dataset, **said), at=at)
+    if verb in LANGUAGES:
+        return plan  # that of the verb that it means, which knows what it was given
+    own = stated.own.items()
+    return plan.stating(
+        tuple((name, said[name]) for name, one in own if said[name] not in (None, one.default))
+    )

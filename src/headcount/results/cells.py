@@ -36,6 +36,16 @@ def without_formulas(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=names.to_pylist())
 
 
+def csv_of(table: pa.Table) -> bytes:
+    """What a CSV file of these rows has in it."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(without_formulas(table), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
 def with_formulas(table: pa.Table) -> pa.Table:
     """The table that ``without_formulas`` made this one of: no two become one."""
     import pyarrow as pa
@@ -55,8 +65,14 @@ def with_formulas(table: pa.Table) -> pa.Table:
 
 
 def label(value: object) -> str:
-    """A value of a group in a few words that cannot act on a screen; all of it is in the rows."""
+    """A value of a group in a few words that cannot act on a screen; all of it is in the rows.
+
+    A text in which blanks would not be seen is in quotes, and so is one that looks like a missing
+    value or like a text in quotes.
+    """
     text = MISSING if value is None else visible(str(value))
+    if isinstance(value, str) and (text != text.strip() or not text or text[0] in (MISSING, "'")):
+        text = f"'{text}'"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

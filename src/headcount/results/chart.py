@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.results.cells import told_apart
-from headcount.results.chart_parts import BLUE, DARK, PLAIN, titled
+from headcount.results.chart_parts import (
+    ABOVE,
+    APART,
+    BLUE,
+    DARK,
+    shown_as_image,
+    svg_of,
+    titled,
+)
 from headcount.results.output import require_plots
 from headcount.results.shown import Shown, group_columns, is_time, number, shown
 
@@ -18,6 +26,10 @@ if TYPE_CHECKING:
     from headcount.results.facts import Facts
 
 N_BARS = 40
+FITTED = (
+    '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    "<style>#vis,#vis svg{max-width:100%}#vis svg{height:auto}</style>"
+)
 TITLES = {
     "count_users": "users",
     "count_events": "events",
@@ -28,14 +40,28 @@ TITLES = {
 
 
 def save(table: pa.Table, facts: Facts, path: Path) -> None:
-    """Write the chart as .svg, .png or .html; the page holds all it needs and loads nothing."""
-    drawn = chart(table, facts)
+    """Write the chart of a release."""
+    save_chart(chart(table, facts), path)
+
+
+def save_chart(drawn: Any, path: Path) -> None:
+    """Write a chart as .svg, .png or .html; the page holds all it needs and loads nothing."""
     kind = path.suffix.lower()[1:]
-    options = {"inline": True, "json_kwds": {"cls": _InPage}} if kind == "html" else {}
-    drawn_as = BytesIO() if kind == "png" else StringIO()
-    drawn.save(drawn_as, format=kind, **options)
-    picture = drawn_as.getvalue()
-    path.write_bytes(picture if isinstance(picture, bytes) else picture.encode())
+    if kind == "png":
+        in_bytes = BytesIO()
+        drawn.save(in_bytes, format="png")
+        path.write_bytes(in_bytes.getvalue())
+        return
+    path.write_text(_page(drawn) if kind == "html" else svg_of(drawn), encoding="utf-8")
+
+
+def _page(drawn: Any) -> str:
+    """A page with the chart, which fits on any screen."""
+    written = StringIO()
+    options = {"embed_options": {"renderer": "svg"}, "json_kwds": {"cls": _InPage}}
+    drawn.save(written, format="html", inline=True, **options)
+    # At the start of the head: the scripts that follow hold its end in their texts.
+    return written.getvalue().replace("<head>", f"<head>{FITTED}", 1)
 
 
 class _InPage(json.JSONEncoder):
@@ -51,6 +77,10 @@ class _InPage(json.JSONEncoder):
 def chart(table: pa.Table, facts: Facts) -> Any:
     """The chart itself, for a notebook."""
     require_plots()
+    return shown_as_image(_drawn(table, facts))
+
+
+def _drawn(table: pa.Table, facts: Facts) -> Any:
     if facts.verb == "frequencies":
         from headcount.results.chart_frequencies import frequency_chart
 
@@ -72,7 +102,8 @@ def _bar_chart(some: Shown, facts: Facts) -> Any:
         for group, (value, a, b) in zip(labels, some.bars, strict=True)
     ]
     data = altair.Data(values=rows)
-    group = altair.Y("group:N", sort=None, title=" and ".join(some.headings))
+    names = altair.Axis(**ABOVE)
+    group = altair.Y("group:N", sort=None, title=" and ".join(some.headings), axis=names)
     # Told from data: the description that is made by itself is an expression, with names of columns
     # in it that could end its strings.
     told = altair.Description("told:N")
@@ -85,7 +116,7 @@ def _bar_chart(some: Shown, facts: Facts) -> Any:
         color=altair.value(BLUE),
         description=told,
         y=group,
-        x=altair.X("value:Q", title=title, axis=altair.Axis(format=PLAIN)),
+        x=altair.X("value:Q", title=title, axis=altair.Axis(**APART)),
     )
     rules = altair.Chart(data).mark_rule(color=DARK)
     ranges = rules.encode(y=group, x="low:Q", x2="high:Q", description=told)

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from headcount.results.cells import label
-from headcount.results.chart_parts import BLUE, DARK, PLAIN, titled
+from headcount.results.chart_parts import ABOVE, BLUE, DARK, PLAIN, titled
 from headcount.results.shown import chosen, group_columns, number
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def time_chart(table: pa.Table, facts: Facts, title: str) -> Any:
     told = altair.Description("told:N")
     rules = altair.Chart(data).mark_rule(color=DARK)
     points = altair.Chart(data).mark_point(filled=True, size=30, color=BLUE, opacity=1)
-    y = altair.Y("value:Q", title=title, axis=altair.Axis(format=PLAIN))
+    y = altair.Y("value:Q", title=title, axis=altair.Axis(format=PLAIN, **ABOVE))
     layers = rules.encode(
         x=x,
-        y=altair.Y("low:Q", title=title, axis=altair.Axis(format=PLAIN)),
+        y=altair.Y("low:Q", title=title, axis=altair.Axis(format=PLAIN, **ABOVE)),
         y2="high:Q",
         description=told,
     ) + points.encode(x=x, y=y, description=told)

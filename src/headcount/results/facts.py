@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from headcount.accounting.tail import upper_point
 
@@ -25,17 +26,29 @@ class Facts:
     """What is true of a release as a whole; all of it public."""
 
     verb: str
+    """The verb that was asked."""
     method: str
+    """How it was answered."""
     guarantee: str
+    """The promise, in one sentence."""
     rho: str
+    """What it cost in rho, as a decimal number."""
     delta: str
+    """The delta of its thresholds, as a decimal number."""
     bounds: str
+    """The most that one user counted for."""
     noise: str
+    """The law of the noise, and how large it is."""
     confidence: float
+    """How many of the error bars hold the truth: 0.95."""
     account: str
+    """The account that paid."""
     entry: int
+    """The number of the ledger entry that paid."""
     version: str
+    """The version of headcount that drew the rows."""
     notes: tuple[str, ...] = ()
+    """What else a reader should know, a sentence each."""
     value: str = "count"
     """The column that ``low`` and ``high`` are around."""
     stated: Mapping[str, float] = field(default_factory=dict)
@@ -44,6 +57,8 @@ class Facts:
     """What the error bars cover, where that is not all there is."""
     asked: Mapping[str, str] = field(default_factory=dict)
     """The question: its public arguments, by name."""
+    settled: Mapping[str, str] = field(default_factory=dict)
+    """What the plan made of the question, and of what was left to it, by name."""
 
     @property
     def of_bars(self) -> str:
@@ -61,3 +76,31 @@ class Facts:
     def numbers(self) -> tuple[str, ...]:
         """The columns that are not groups."""
         return (self.value, "low", "high", "sd")
+
+
+_KINDS: Mapping[str, type] = {
+    "confidence": float,
+    "entry": int,
+    "notes": list,
+    "stated": dict,
+    "asked": dict,
+    "settled": dict,
+}
+"""What is no text. Lists and mappings are of texts, and stated numbers of numbers."""
+
+
+def facts_from(record: Mapping[str, Any]) -> Facts:
+    """Facts as they were stored; whoever may store results may store anything."""
+    kinds = {one.name: _KINDS.get(one.name, str) for one in fields(Facts)}
+    wrong = [name for name, value in record.items() if not isinstance(value, kinds[name])]
+    texts = [*record.get("notes", ())]
+    for name in ("asked", "settled"):
+        texts += [*record.get(name, {}).values()]
+    numbers = [*record.get("stated", {}).values()]
+    if (
+        wrong
+        or not all(isinstance(one, str) for one in texts)
+        or not all(isinstance(one, int | float) for one in numbers)
+    ):
+        raise ValueError("no facts of a release")
+    return Facts(**{**record, "notes": tuple(record.get("notes", ()))})

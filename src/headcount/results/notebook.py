@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, MARGIN = 160, 14, 2
 BLUE = "#4c78a8"
-LEFT = "text-align:left;overflow-wrap:anywhere;padding:2px 8px"
+LEFT = "text-align:left;white-space:nowrap;padding:2px 8px"
+NAME = "text-align:left;overflow-wrap:anywhere;min-width:6em;white-space:pre-wrap;padding:2px 8px"
 RIGHT = "text-align:right;white-space:nowrap;padding:2px 8px"
 SMALL = "margin:4px 0;font-size:90%"
 
@@ -59,7 +60,7 @@ def _table(some: Shown, *, is_place: bool) -> list[str]:
 
 def _row(names: tuple[str, ...], bar: tuple[Any, Any, Any], picture: str) -> str:
     value, low, high = map(number, bar)
-    cells = [f'<td style="{LEFT}">{_text(name)}</td>' for name in names]
+    cells = [f'<td style="{NAME}">{_text(name)}</td>' for name in names]
     cells += [f'<td style="{RIGHT}">{_text(one)}</td>' for one in (value, f"{low} to {high}")]
     return f"<tr>{''.join(cells)}<td>{picture}</td></tr>"
 

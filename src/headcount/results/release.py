@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from headcount.errors import LedgerError, MissingExtraError, OutputError, UsageError
 from headcount.results.cells import without_formulas
-from headcount.results.facts import Facts
+from headcount.results.facts import Facts, facts_from
 from headcount.results.output import (
     BESIDE,
     PAGES,
@@ -24,7 +24,8 @@ from headcount.results.output import (
     remove,
     write_whole,
 )
-from headcount.screens import visible
+from headcount.results.plain import plain
+from headcount.screens import as_word, visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -43,6 +44,8 @@ class Release:
     rows; a loop over it gives all of them.
     """
 
+    facts: Facts
+    """What is true of the release as a whole: method, guarantee, notes, who paid."""
     key: str | None = None
     """The key of the entry: with it, a job that is repeated is shown the same rows."""
     again: str | None = None
@@ -51,14 +54,15 @@ class Release:
     signer: Callable[[], str] | None = None
     """Signs the receipt, where the ledger that paid is at hand; it stays in its process."""
 
-    withheld: pa.Table | None = None
+    withheld: pa.Table | None
     """Rows that were measured too, in the same columns, where a target left them out."""
 
-    def __init__(self, table: pa.Table, facts: Facts) -> None:
-        self._table = table.replace_schema_metadata(
+    def __init__(self, table: pa.Table, facts: Facts, withheld: pa.Table | None = None) -> None:
+        self._table = plain(table).replace_schema_metadata(
             {METADATA_KEY: json.dumps(asdict(facts), sort_keys=True).encode()}
         )
         self.facts = facts
+        self.withheld = None if withheld is None else plain(withheld)
 
     @property
     def guarantee(self) -> str:
@@ -194,7 +198,9 @@ class Release:
         """
         if self.signer is None:
             held = (
-                f"headcount receipt {self.key}" if self.key else "headcount receipt, with its key"
+                f"headcount receipt {as_word(self.key)}"
+                if self.key
+                else "headcount receipt, with its key"
             )
             raise UsageError(
                 "This release does not know the ledger that paid for it: it was copied, or is a "
@@ -254,18 +260,18 @@ class Release:
                     tables.append(reader.read_all())
                 tables[-1].validate(full=True)
             table, *others = tables
-            record: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
-            record["notes"] = tuple(record["notes"])
-            facts = Facts(**record)
-            release = CLASSES.get(facts.verb, cls)(table, facts)
-        except (pa.ArrowException, LookupError, TypeError, ValueError, AttributeError):
+            facts = facts_from(json.loads(table.schema.metadata[METADATA_KEY]))
+            release = CLASSES.get(facts.verb, cls)(table, facts, *others)
+        except (
+            *(pa.ArrowException, LookupError, TypeError, ValueError, AttributeError),
+            RecursionError,
+        ):
             raise LedgerError(
                 f"What is stored under the key {key!r} is no release that headcount wrote. Nothing "
                 "was charged. Ask the ledger's owner who stored it; fresh=True, under a new key, "
-                "draws and charges anew."
+                "draws new rows and charges again."
             ) from None
         release.key, release.again, release.signer = key, again, signer
-        release.withheld = others[0] if others else None
         return release
 
 

@@ -10,7 +10,6 @@ import base64
 import hashlib
 from collections.abc import Iterable
 from html import escape
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from headcount.results.report_page import IN_ACCOUNT, NOT_PROMISED, PROMISED, SCRIPT, STYLE
@@ -65,8 +64,9 @@ def report_of(
             f'<p class="gist">{_text(some.counted)}. {_text(" ".join(said))}</p>',
             *_picture(table, facts),
             *_rows(some),
-            *_section("What was asked, as the ledger has it", _pairs(asked_of(facts))),
+            *_section("What was asked", _pairs(asked_of(facts))),
             *_section("How it was answered", _pairs(_method(facts)), _list(facts.notes)),
+            *_settled(facts),
             *_section("What is promised", _promise(facts)),
             *_section("The entry that paid", _pairs(_entry(facts, again, key))),
             *_section("How to cite", f"<p>{_text(citation(title, facts, key))}</p>"),
@@ -85,6 +85,13 @@ def title_of(facts: Facts) -> str:
 def asked_of(facts: Facts) -> list[tuple[str, str]]:
     """The question: its verb, and its arguments by name."""
     return [("verb", facts.verb), *facts.asked.items()]
+
+
+def _settled(facts: Facts) -> list[str]:
+    """What was left to the plan, as the ledger has it."""
+    if not facts.settled:
+        return []
+    return _section("What the plan settled", _pairs(facts.settled.items()))
 
 
 def citation(title: str, facts: Facts, key: str | None) -> str:
@@ -116,15 +123,15 @@ def _picture(table: pa.Table, facts: Facts) -> list[str]:
     """The chart as an image, which can run nothing; none where charts are not installed."""
     from headcount.errors import MissingExtraError
     from headcount.results.chart import chart
+    from headcount.results.chart_parts import svg_of
 
     if not table.num_rows:
         return []
-    drawn = StringIO()
     try:
-        chart(table, facts).save(drawn, format="svg")
+        drawn = svg_of(chart(table, facts))
     except MissingExtraError as missing:
         return [f"<p>{_text(str(missing))}</p>"]
-    data = base64.b64encode(drawn.getvalue().encode()).decode()
+    data = base64.b64encode(drawn.encode()).decode()
     return [f'<img alt="The rows with their error bars" src="data:image/svg+xml;base64,{data}">']
 
 

@@ -14,7 +14,8 @@ IN_ACCOUNT = (
 )
 NOT_PROMISED = (
     "That nothing can be learned about people: that smoking harms is learned with or without you.",
-    "That every error bar holds the truth: about one in twenty does not.",
+    "That every error bar holds the truth: about one in twenty does not, and more of them where a "
+    "few users (robots, staff) are in very many groups.",
     "Anything about data that was published before, elsewhere, or from a table with other users.",
     "Anything about whoever can read the table itself, or the machine that it is on.",
     "That a user is a person: somebody with two ids is two users.",
@@ -35,6 +36,7 @@ th button:focus-visible{outline:2px solid}
 th[aria-sort=ascending] button::after{content:" \\2191"}
 th[aria-sort=descending] button::after{content:" \\2193"}
 td{padding:.2rem .6rem;border-bottom:1px solid var(--soft);overflow-wrap:anywhere}
+td{white-space:pre-wrap}
 th.number{text-align:right}
 td.number{text-align:right;white-space:nowrap}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.5rem 0}

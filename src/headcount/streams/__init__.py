@@ -1,4 +1,4 @@
-"""Counters that are safe to seize: noise first, events after.
+"""Counters that are safe even if stolen: noise first, events after.
 
 - ``stream``: the object people use.
 - ``terms``: what is public about a stream, as the header of its file.

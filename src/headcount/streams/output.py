@@ -67,8 +67,8 @@ def check_options(terms: Terms, **options: Any) -> dict[str, Any]:
         )
     if method != "npmle" and terms.n_noises > MAX_NOISES_OF_ALGORITHM_1:
         raise UsageError(
-            f"method={method!r} does not bear {terms.n_noises} draws of noise, at most "
-            f"{MAX_NOISES_OF_ALGORITHM_1}; use 'npmle'. Nothing was taken."
+            f"method={method!r} cannot be used with {terms.n_noises} draws of noise, only "
+            f"with at most {MAX_NOISES_OF_ALGORITHM_1}; use 'npmle'. Nothing was taken."
         )
     return given
 

@@ -1,4 +1,4 @@
-"""A stream: counters that hold noise before the first event, and may be seized at any moment.
+"""A stream: counters that hold noise before the first event, and may be stolen at any moment.
 
 Every call that may let a state be seen draws noise, always and at once: making and opening a
 stream [PP1], its output [PP2], ``snapshot``, ``flush`` and ``reseal`` [PP3], ``merge`` [PP4]. An

@@ -66,6 +66,8 @@ class Bins:
 
 
 GroupBy = str | Truncate | Bins
+By = GroupBy | Sequence[GroupBy]
+"""What to count by: one column, or several."""
 
 
 def truncate(column: str, to: str) -> Truncate:
@@ -107,7 +109,7 @@ def parse_group(text: str) -> GroupBy:
     return bins(column, width)
 
 
-def as_groups(by: GroupBy | Sequence[GroupBy]) -> tuple[GroupBy, ...]:
+def as_groups(by: By) -> tuple[GroupBy, ...]:
     """One group or several, as a tuple without repeated names."""
     groups = (by,) if isinstance(by, str | Truncate | Bins) else tuple(by)
     if not groups:

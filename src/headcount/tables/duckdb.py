@@ -189,7 +189,7 @@ class DuckDBEngine:
         self._run(expr, f"create temporary table {name} as ")
 
     def drop(self, name: str) -> None:
-        """Forget it."""
+        """Remove the temporary table."""
         self._here().connection.execute(f"drop table if exists {name}")
 
     def sha256_hex(self, text: Any) -> Any:

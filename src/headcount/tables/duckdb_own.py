@@ -20,7 +20,8 @@ def own_duckdb(path: str | None, scratch: Scratch, memory: str | None) -> Any:
         # It takes a file that was written twice within a second for the first of the two.
         "enable_external_file_cache": "false",
     }
-    connection.con.execute("set enable_progress_bar = false")
+    # Not by SET, which fails in a notebook that has no widgets.
+    connection.con.execute("PRAGMA disable_progress_bar")
     for name, value in settings.items():
         spelled = value.replace("'", "''")
         connection.con.execute(f"set {name} = '{spelled}'")

@@ -29,7 +29,8 @@ def named(table: str, schema: str | None = None) -> str:
 def cursor_of(connection: Any) -> Any:
     """Another connection to the same database, with the same settings."""
     cursor = connection.cursor()
-    cursor.execute("set enable_progress_bar = false")
+    # Not by SET, which fails in a notebook that has no widgets.
+    cursor.execute("PRAGMA disable_progress_bar")
     settings = "select name, value from duckdb_settings()"
     own = dict(cursor.execute(settings).fetchall())
     for name, value in connection.execute(settings).fetchall():

@@ -75,15 +75,16 @@ def _meant(column: str) -> str:
     """What a name with a colon or a comma in it may have been meant for; asked of it alone."""
     if "," in column:
         parts = [parse_group(part.strip()) for part in column.split(",") if part.strip()]
-        return f"Several columns are given one by one: by=[{', '.join(map(_python, parts))}]. "
+        return f"Several columns are given one by one: by=[{', '.join(map(in_python, parts))}]. "
     name, colon, _ = column.rpartition(":")
     if not (name and colon):
         return ""
     units = f"{', '.join(UNITS[:-1])} or {UNITS[-1]}"
-    return f"A time is cut to a {units}: {_python(Truncate(name, 'day'))}. "
+    return f"A time is cut to a {units}: {in_python(Truncate(name, 'day'))}. "
 
 
-def _python(group: GroupBy) -> str:
+def in_python(group: GroupBy) -> str:
+    """What to count by, as it is written in Python."""
     if isinstance(group, Truncate):
         return f"hc.truncate({group.column!r}, {group.to!r})"
     if isinstance(group, Bins):

@@ -190,7 +190,7 @@ class PostgresEngine:
             execute_adbc(cursor, f"analyze {name}")
 
     def drop(self, name: str) -> None:
-        """Forget it."""
+        """Remove the temporary table."""
         with self._here().connection.cursor() as cursor:
             cursor.execute(f"drop table if exists {name}")
 

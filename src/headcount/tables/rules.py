@@ -85,7 +85,7 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
             raise SchemaError(
                 f"The column {name!r} holds {kind} and cannot be cut to the {by.to}; that needs a "
                 "time. Where it is text in a CSV file or a folder's name, say what it is: "
-                f"types={{{name!r}: 'timestamp'}} (--type {name}=timestamp); elsewhere store it "
+                f"types={{{name!r}: 'timestamp'}}; elsewhere store it "
                 "as a time, or open a view that casts it. Nothing was read and nothing was charged."
             )
         return Kind.TIME if by.to == "hour" else Kind.DATE
@@ -94,7 +94,7 @@ def result_kind(by: GroupBy, kind: Kind) -> Kind:
             raise SchemaError(
                 f"The column {name!r} holds {kind} and cannot be cut into bins; that needs a "
                 "number. Where it is text in a CSV file or a folder's name, say what it is: "
-                f"types={{{name!r}: 'number'}} (--type {name}=number); elsewhere store it as a "
+                f"types={{{name!r}: 'number'}}; elsewhere store it as a "
                 "number, or open a view that casts it. Nothing was read and nothing was charged."
             )
         return Kind.INTEGER

@@ -122,7 +122,7 @@ class SparkEngine:
             self._query(expr).cache().createOrReplaceTempView(name)
 
     def drop(self, name: str) -> None:
-        """Forget it."""
+        """Remove the temporary table."""
         self.spark.catalog.uncacheTable(name)
         self.spark.catalog.dropTempView(name)
 

@@ -71,6 +71,14 @@ class UserTable:
         )
 
 
+def listed_columns(source: object, options: Options | None = None) -> dict[str, Kind] | None:
+    """The names and kinds of columns, from metadata alone; nothing where that may hold a record."""
+    opened = find_source(source, "", options or Options())
+    if not opened.lists_columns:
+        return None
+    return {**opened.engine.kinds(opened.expr), **dict.fromkeys(opened.others, Kind.OTHER)}
+
+
 def open_table(
     source: object, *, user: str, where: str | None = None, options: Options | None = None
 ) -> UserTable:

@@ -84,7 +84,7 @@ def refuse_function(node: Any, dialect: str, mixes: Callable[[str], None]) -> No
     elif isinstance(node, exp.AggFunc | exp.Window | exp.Anonymous | exp.UDTF):
         mixes(f"the function {shown(node, dialect)}")
     elif isinstance(node, exp.Column) and node.name.lower() in PSEUDO_COLUMNS:
-        mixes(f"the column {node.name}, which tells of the rows around")
+        mixes(f"the column {node.name}, which depends on other rows")
 
 
 def refuse_fleeting(node: Any, dialect: str) -> None:

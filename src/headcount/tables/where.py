@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 from uuid import UUID
@@ -139,7 +139,7 @@ class _Reader:
             if tree.is_string:
                 return self.from_text(kind, text)
             return _from_number(kind, -Decimal(text) if negative else Decimal(text))
-        except (ValueError, InvalidOperation):
+        except (ValueError, ArithmeticError):
             raise refusal from None
 
     def from_text(self, kind: Kind, text: str) -> Any:
@@ -164,7 +164,9 @@ class _Reader:
 def _from_number(kind: Kind, number: Decimal) -> Any:
     import ibis
 
-    if kind is Kind.INTEGER and number == number.to_integral_value() and int(number) in INT64:
+    # Its size first: a few letters can spell a number that takes hours to write out.
+    is_whole = number.adjusted() <= 18 and number == number.to_integral_value()
+    if kind is Kind.INTEGER and is_whole and int(number) in INT64:
         return ibis.literal(int(number), "int64")
     # 15 digits make the same double on every engine.
     exact = len(number.as_tuple().digits) <= 15 and abs(number.adjusted()) <= 15

@@ -1,39 +1,42 @@
 """A release as a user makes it, with everything that leaves the process kept.
 
 Rows, their order, what the dataset and the plan say of themselves before and after, the stages that
-are said, ``repr``, standard output and error, log lines, warnings, the files that are written, and
-the text of an error with everything it is linked to. Beside these, whether the table was read
-before the ledger was charged.
+are said, ``repr``, standard output and error, log lines, warnings, the files that are written, what
+the ledger and a receipt show, and the text of an error with everything it is linked to. Beside
+these, whether the table was read before the ledger was charged.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import logging
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 import headcount as hc
 from headcount.ledger.ledger import Ledger
 from headcount.mechanisms.chance import Chance
+from headcount.privacy.event import Event
 from headcount.privacy.spend import Zcdp
 from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
 from headcount.releases.run import new_secret
 from headcount.results.release import Release
-from headcount.tables.duckdb import DuckDBEngine
 from headcount.trials.door import ACCOUNT, released
+from headcount.trials.leaving import (
+    beside_its_rows,
+    is_more_than_rows,
+    n_out_of_order,
+    of_its_charge,
+    of_its_rows,
+)
 from headcount.trials.seam import swapped
+from headcount.trials.statements import before_the_charge
 from headcount.trials.tables import GROUP, USER
 
 
@@ -45,8 +48,17 @@ class Seen:
     release: Release | None = None
     charged: Zcdp = field(default_factory=lambda: Zcdp(0))
     """What the account paid."""
-    n_early: int = 0
-    """How often the table was read before anything was charged."""
+    early: list[str] = field(default_factory=list)
+    """What read the table before anything was charged."""
+    is_more_than_rows: bool = False
+    """Whether its file holds more than its rows."""
+    left_behind: list[str] = field(default_factory=list)
+    """Temporary files that hold something after it."""
+    n_out_of_order: int = 0
+    events: list[Event] = field(default_factory=list)
+    """What the ledger was told of, in the order of its entries."""
+    rows: dict[str, str] = field(default_factory=dict)
+    """What shows its rows."""
     texts: dict[str, str] = field(default_factory=dict)
 
 
@@ -80,29 +92,12 @@ def overheard(seen: Seen) -> Iterator[None]:
 
 
 @contextmanager
-def in_turn(seen: Seen) -> Iterator[None]:
-    """Count what the engine is asked before the ledger has been charged."""
-    charged: list[object] = []
-
-    def charge(*arguments: Any, **named: Any) -> Any:
-        paid = shipped_charge(*arguments, **named)
-        charged.append(paid)
-        return paid
-
-    def early(shipped: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(*arguments: Any, **named: Any) -> Any:
-            seen.n_early += not charged
-            return shipped(*arguments, **named)
-
-        return asked
-
-    shipped_charge = Ledger.charge
-    with (
-        swapped(Ledger, "charge", charge),
-        swapped(DuckDBEngine, "stream", early(DuckDBEngine.stream)),
-        swapped(DuckDBEngine, "keep", early(DuckDBEngine.keep)),
-    ):
+def temporary_files(place: Path, left: list[str]) -> Iterator[None]:
+    """Have temporary files here; keep in ``left`` which of them hold something at the end."""
+    place.mkdir()
+    with swapped(tempfile, "tempdir", str(place)):
         yield
+    left.extend(path.name for path in place.rglob("*") if path.is_file() and path.stat().st_size)
 
 
 def release(
@@ -145,7 +140,12 @@ def asked(
     import alembic.runtime.plugins  # noqa: F401
 
     seen, stages = Seen(), list[str]()
-    with tempfile.TemporaryDirectory() as folder, overheard(seen), in_turn(seen):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        overheard(seen),
+        before_the_charge(seen.early),
+        temporary_files(Path(folder) / "temporary", seen.left_behind),
+    ):
         try:
             data = hc.open(
                 source(Path(folder)) if callable(source) else source,
@@ -166,10 +166,15 @@ def asked(
             day = "" if known is None else known.named
             seen.texts["plan afterwards"] = _of_itself(data, plan).replace(day, "its entry")
             seen.charged = plan.ledger.account(ACCOUNT).spent
+            seen.events = [entry.event for entry in plan.ledger.entries(ACCOUNT)]
+            seen.texts |= of_its_charge(plan, seen.release)
         except Exception as error:
             seen.texts["error"] = told(error)
         if seen.release is not None:
-            seen.texts |= _written(seen.release, Path(folder))
+            seen.texts |= beside_its_rows(seen.release, Path(folder))
+            seen.rows = of_its_rows(seen.release)
+            seen.n_out_of_order = n_out_of_order(seen.release.to_arrow())
+            seen.is_more_than_rows = is_more_than_rows(seen.release, Path(folder))
     seen.texts["stages"] = "\n".join(stages)
     # Where the ledger is says nothing of the table, and is elsewhere each time.
     seen.texts = {name: text.replace(folder, "") for name, text in seen.texts.items()}
@@ -189,29 +194,3 @@ def told(error: BaseException) -> str:
         parts.append(f"{type(link).__name__}: {link} {getattr(link, '__notes__', '')}")
         link = link.__cause__ or link.__context__
     return "\n".join(parts)
-
-
-def _written(release: Release, folder: Path) -> dict[str, str]:
-    """What the files say beyond the rows; a file must be a function of its rows and facts."""
-    parquet, csv = release.write_parquet(folder / "a.parquet"), release.write_csv(folder / "a.csv")
-    again = folder / "b.parquet"
-    pq.write_table(pq.read_table(parquet), again)
-    n_rows = f"{len(release):,} row{'' if len(release) == 1 else 's'}"
-    metadata, schema = pq.read_metadata(parquet), release.to_arrow().schema
-    return {
-        "repr": repr(release).replace(n_rows, "N rows"),
-        "facts": json.dumps(json.loads(schema.metadata[b"headcount"])),
-        "schema": str(schema.remove_metadata()),
-        "metadata beside the facts": str({**schema.metadata, b"headcount": b""}),
-        "file metadata": f"{metadata.created_by} {metadata.num_columns} {metadata.format_version}",
-        "file beyond its rows": str(parquet.read_bytes() != again.read_bytes()),
-        "csv header": csv.read_text().split("\n", 1)[0],
-        "files": " ".join(sorted(path.name for path in folder.iterdir())),
-    }
-
-
-def n_out_of_order(table: pa.Table) -> int:
-    """How many rows come before a row of a smaller group; missing groups belong at the end."""
-    labels = table.column(GROUP).to_pylist()
-    keys = [(g is None, g.encode() if isinstance(g, str) else g or 0) for g in labels]
-    return sum(a > b for a, b in pairwise(keys))

@@ -22,6 +22,7 @@ from headcount.noise.discrete_laplace import DiscreteLaplace
 from headcount.privacy.event import Composed, GaussianNoise, LaplaceNoise, Selection
 from headcount.privacy.length import Length, Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
+from headcount.releases.choices import EventsMethod
 from headcount.releases.count_events import known
 from headcount.releases.plan import Plan
 from headcount.trials.door import opened, released, shown_in
@@ -46,7 +47,7 @@ def replaced(pair: Pair) -> Pair:
 
 
 def recording(
-    rows: Rows, groups: list[Group], method: str, neighbours: Neighbours
+    rows: Rows, groups: list[Group], method: EventsMethod, neighbours: Neighbours
 ) -> tuple[Recording, Plan]:
     """What reached each stage: scores, what was clipped off, and totals by group."""
     recorder = Recorder(taken=CHOSEN)
@@ -93,7 +94,7 @@ def declared(plan: Plan, n_groups: int) -> list[Declared]:
 
 def _grey(
     swap: Swap,
-    method: str,
+    method: EventsMethod,
     neighbours: Neighbours,
     only: str | None = None,
 ) -> list[Finding]:
@@ -113,7 +114,8 @@ def _grey(
 
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
     findings = []
-    for method in ("gaussian", "laplace"):
+    methods: tuple[EventsMethod, ...] = ("gaussian", "laplace")
+    for method in methods:
         for neighbours in Neighbours:
             every = effort is Effort.FULL and (method, neighbours) == ("gaussian", "add-remove")
             for some in (None,) if every else (MANY, HEAVY):

@@ -20,7 +20,7 @@ from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
 from headcount.privacy.budget import Budget
 from headcount.releases.count_users.plan import DEFAULT_MAX_GROUPS, LATTICE_BITS
-from headcount.trials.caller import Seen, n_out_of_order, release
+from headcount.trials.caller import Seen, release
 from headcount.trials.door import shown_in
 from headcount.trials.release_mutants import (
     errors_passed_on,
@@ -170,7 +170,7 @@ def _channels(swap: Swap, effort: Effort) -> list[Finding]:
         findings += _same_texts(sides[0].texts, sides[1].texts, pair.name)
         found = sides[0].release
         if found is not None:
-            out_of_order = n_out_of_order(found.to_arrow())
+            out_of_order = sides[0].n_out_of_order
             findings.append(Finding(Tier.GREY_BOX, pair.name, "rows out of order", 0, out_of_order))
     return [*findings, *_failing(swap)]
 

@@ -26,9 +26,8 @@ from headcount.privacy.event import GaussianNoise
 from headcount.releases import run as run_module
 from headcount.releases.dataset import Dataset
 from headcount.releases.plan import Plan
-from headcount.releases.run import new_secret, run
+from headcount.releases.run import Entropy, new_secret
 from headcount.releases.session import Answer, Session
-from headcount.releases.stages import Progress
 from headcount.results.release import Release
 from headcount.trials.seam import Recorder, swapped
 from headcount.trials.tables import GROUP, USER, arrow_table
@@ -57,21 +56,10 @@ def released(
     plan: Plan,
     chance: Chance,
     new_key: Callable[[], bytes] = new_secret,
-    *,
-    fresh: bool = False,
-    progress: Progress = lambda _stage: None,
+    **how: Any,
 ) -> Release:
     """What ``plan.release()`` gives, drawn from this chance under this key."""
-    return run(
-        plan.work,
-        plan.ledger,
-        plan.opening,
-        key=None,
-        fresh=fresh,
-        progress=progress,
-        chance=chance,
-        new_key=new_key,
-    )
+    return replace(plan, _entropy=Entropy(chance, new_key)).release(**how)
 
 
 def shown_in(release: Release, recorder: Recorder) -> dict[int, Any]:
@@ -105,7 +93,7 @@ def planned(n: int = 1) -> Iterator[list[Plan]]:
             )
             for _ in range(n - 1)
         ]
-        yield [one.profile(GROUP, spend="1/2") for one in (data, *others)]
+        yield [one.profile(GROUP, spend="1/8") for one in (data, *others)]
 
 
 def answers_of_one_charge() -> Finding:

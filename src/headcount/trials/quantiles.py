@@ -19,6 +19,7 @@ from headcount.mechanisms.hierarchical_histogram import sensitivity_of
 from headcount.noise.discrete_gaussian import DiscreteGaussian
 from headcount.privacy.event import Composed
 from headcount.privacy.neighbours import Neighbours
+from headcount.releases.choices import PerUser
 from headcount.trials.door import opened, released
 from headcount.trials.given import given
 from headcount.trials.seam import Recorder, calls_of, choice_settings, settings_of, swapped
@@ -41,7 +42,7 @@ def _table(rows: Rows) -> pa.Table:
     return pa.table({"user": pa.array(users, pa.string()), "x": pa.array(numbers, pa.float64())})
 
 
-def _recorded(rows: Rows, per_user: str) -> tuple[Recording, Any]:
+def _recorded(rows: Rows, per_user: PerUser) -> tuple[Recording, Any]:
     recorder = Recorder()
     with opened(_table(rows), user="user") as data:
         plan = data.quantiles(
@@ -72,7 +73,7 @@ def _declared(event: Any) -> list[Declared]:
     return claims
 
 
-def _examined(swap: Swap, kinds: Sequence[str]) -> Callable[[Effort], Sequence[Finding]]:
+def _examined(swap: Swap, kinds: Sequence[PerUser]) -> Callable[[Effort], Sequence[Finding]]:
     def examined(effort: Effort) -> Sequence[Finding]:
         findings = []
         victims = VICTIMS if effort is Effort.FULL else dict(list(VICTIMS.items())[:2])
@@ -137,7 +138,7 @@ def weighted_by_rows() -> Iterator[None]:
         yield
 
 
-KINDS = ("median", "mean", "sum", "sampled")
+KINDS: tuple[PerUser, ...] = ("median", "mean", "sum", "sampled")
 TRIAL = Trial(
     "quantiles",
     (

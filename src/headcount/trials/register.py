@@ -9,6 +9,7 @@ from headcount.trials.trial import Trial
 MECHANISMS = (
     "reading",
     "door",
+    "repeats",
     "discrete_laplace",
     "discrete_gaussian",
     "selection",

@@ -20,13 +20,14 @@ USER, GROUP = "person", "place"
 BETWEEN = "|"
 
 
-def arrow_table(rows: Rows) -> pa.Table:
-    """The rows, each as often as it is there."""
+def arrow_table(rows: Rows, **beside: pa.Array) -> pa.Table:
+    """The rows, each as often as it is there, with further columns."""
     repeats = np.array([copies for _, _, copies in rows], dtype=np.int64)
     take = pa.array(np.repeat(np.arange(len(rows)), repeats))
     users = pa.array([user for user, _, _ in rows], pa.string())
     groups = pa.array([group for _, group, _ in rows], _type_of(rows))
-    return pa.table({USER: users.take(take), GROUP: groups.take(take)})
+    columns = {USER: users, GROUP: groups, **beside}
+    return pa.table({name: column.take(take) for name, column in columns.items()})
 
 
 def written(table: pa.Table, folder: Path, ending: str) -> Path:

@@ -10,26 +10,32 @@ draw gets by that no event and no charge stands for, and nothing that was not dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Any
+from fractions import Fraction
+from typing import SupportsFloat
 
+from headcount.accounting.compose import cost
 from headcount.audit.greybox import Recording, compare
+from headcount.audit.said import said_and_true
 from headcount.audit.verdict import Finding, Tier
-from headcount.contributions.tally import Tally
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.spend import Zcdp
-from headcount.releases.dataset import Dataset
-from headcount.releases.plan import Plan
-from headcount.releases.run import Work
-from headcount.trials.caller import asked
-from headcount.trials.door import one_key
 from headcount.trials.payments import n_underpaid, n_unpaid, paid_for
-from headcount.trials.seam import swapped
-from headcount.trials.tables import arrow_table, written
 from headcount.trials.tape import Tape
+from headcount.trials.taped import LIMIT, as_shipped, heard, taped
 from headcount.trials.trial import Case, Effort, Trial
+from headcount.trials.verb_leaks import (
+    at_half_price,
+    by_size,
+    early_look_by_ibis,
+    equal_parts_once,
+    one_for_each_row,
+    rows_told,
+    tables_as_they_are,
+    users_beside,
+    users_in_the_journal,
+)
 from headcount.trials.verb_plants import (
     Plant,
     a_choice,
@@ -49,83 +55,14 @@ from headcount.trials.verb_plants import (
 )
 from headcount.trials.ways import (
     ADD_REMOVE_ONLY,
-    FILES,
-    OTHER,
+    FEW,
     QUICK,
-    SAMPLED,
     VERBS,
     finds_groups,
     tables_of,
 )
 
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-
-
-@dataclass(frozen=True, slots=True)
-class Taped:
-    """One release of a table: what was drawn, what was planned and charged, and what left."""
-
-    tape: Tape
-    plan: Plan
-    charged: Zcdp
-    left: Mapping[str, str]
-    n_early: int
-    """How often the table was read before the charge."""
-
-
-def taped(rows: Any, verb: str, relation: Neighbours, played: Taped | None, plant: Plant) -> Taped:
-    """One release of the table, or one played to it; an error of it is raised."""
-    tape = Tape(played=None if played is None else played.tape)
-    if played is not None:
-        tape.paid = paid_for(played.tape.asked, played.plan.work.event)
-
-    def ask(data: Dataset) -> Plan:
-        plan: Plan = getattr(data, verb.split(",")[0])(**{"spend": "1", **VERBS[verb]})
-        return replace(plan, work=plant(plan.work))
-
-    with in_order(tape):
-        seen = asked(
-            source_of(rows, verb),
-            ask,
-            epsilon=4,
-            delta=1e-2,
-            chance=tape,
-            new_key=one_key,
-            neighbours=str(relation),
-        )
-    if seen.release is None or seen.plan is None:
-        raise RuntimeError(f"{verb}, {relation}: {seen.texts['error']}")
-    rows_left = [seen.release.to_arrow(), seen.release.withheld]
-    texts = ["" if table is None else str(table.to_pylist()) for table in rows_left]
-    shown = {} if verb in SAMPLED else dict(zip(("rows", "rows withheld"), texts, strict=True))
-    return Taped(tape, seen.plan, seen.charged, seen.texts | shown, seen.n_early)
-
-
-def source_of(rows: Any, verb: str) -> Any:
-    """A table in memory, or what writes a file of it."""
-    table = arrow_table(rows)
-    if verb not in FILES:
-        return table
-    return lambda folder: written(table, folder, FILES[verb])
-
-
-def in_order(tape: Tape) -> AbstractContextManager[None]:
-    """Groups in the order of their names, whatever that of the engine: tapes are of one order.
-
-    A group that only one of two tables has is the last of them.
-    """
-    shipped = Tally.parts
-
-    def parts(tally: Tally, **_options: Any) -> Any:
-        tape.totals = tally.contributions.sensitivity
-        return shipped(tally, ordered=True)
-
-    return swapped(Tally, "parts", parts)
-
-
-def as_shipped(work: Work) -> Work:
-    """Nothing is planted."""
-    return work
 
 
 def findings_of(
@@ -136,42 +73,52 @@ def findings_of(
     Two of them differ by one user, and the third is quite another one.
     """
     subject = f"{verb}, {relation}"
-    base, neighbour = tables_of(verb, relation)
+    base, neighbour, another = tables_of(verb, relation)
     one = taped(base, verb, relation, None, plant)
-    near, far = (taped(rows, verb, relation, one, plant) for rows in (neighbour, OTHER))
-    tape, event = one.tape, one.plan.work.event
+    near, far = (taped(rows, verb, relation, one, plant) for rows in (neighbour, another))
+    tape, event, charged = one.tape, one.plan.work.event, one.seen.charged
     pairs = list(zip(tape.draws, far.tape.draws, strict=False))
     n_more = abs(len(tape.draws) - len(far.tape.draws))
     private = [left.true_values != right.true_values for left, right in pairs] + [True] * n_more
     longer = max((tape, far.tape), key=lambda tape: len(tape.draws))
+    nobody = finds_groups(verb) and not charged.delta
+    # What is said of a table with nobody in it is the same under either relation.
+    tables = FEW if relation is ADD_REMOVE else ()
+    few = [heard(rows, verb, relation, Tape(), plant) for rows in tables]
+    counted = {
+        "errors where there is next to nothing": sum("error" in seen.texts for seen in few),
+        "readings before the charge": len(one.seen.early),
+        "files that hold more than their rows": one.seen.is_more_than_rows,
+        "files that are left behind": len(one.seen.left_behind),
+        "rows out of order": one.seen.n_out_of_order,
+        "events that the ledger was not told": one.seen.events != [event],
+        "calls that depend on the table": n_more,
+        "names of groups that no delta paid for": nobody,
+        "calls that nobody paid for": n_unpaid(longer.asked, private, event),
+        "calls that cost more than was paid": n_underpaid(
+            tape.asked, near.tape.draws, event, charged
+        ),
+    }
+    limit, facts = one.plan.account.limit, json.loads(one.seen.texts["facts"])
+    own = Fraction(facts["rho"]), Fraction(facts["delta"])
+    drawn_for = sum(paid.rho for paid in paid_for(tape.asked, event))
+    costs: dict[str, tuple[SupportsFloat, SupportsFloat]] = {
+        "rho in the account": (charged.rho, cost(event).rho),
+        "delta in the account": (charged.delta, cost(event).delta),
+        "rho of all draws together": (charged.rho, drawn_for),
+        "delta of the limit": said_and_true(LIMIT, float(limit.rho), float(limit.delta)),
+        "delta that is said": said_and_true(facts["guarantee"], *map(float, own)),
+    }
     return [
         *(
             finding
             for other in (near, far)
             for finding in compare(Recording((), one.left), Recording((), other.left), [], subject)
         ),
-        Finding(Tier.GREY_BOX, subject, "readings before the charge", 0, one.n_early),
-        Finding(Tier.GREY_BOX, subject, "calls that depend on the table", 0, n_more),
-        Finding(
-            Tier.GREY_BOX,
-            subject,
-            "names of groups that no delta paid for",
-            0,
-            finds_groups(verb) and not one.charged.delta,
-        ),
-        Finding(
-            Tier.GREY_BOX,
-            subject,
-            "calls that nobody paid for",
-            0,
-            n_unpaid(longer.asked, private, event),
-        ),
-        Finding(
-            Tier.GREY_BOX,
-            subject,
-            "calls that cost more than was paid",
-            0,
-            n_underpaid(tape.asked, near.tape.draws, event, one.charged),
+        *(Finding(Tier.GREY_BOX, subject, measure, 0, n) for measure, n in counted.items()),
+        *(
+            Finding(Tier.GREY_BOX, subject, part, float(paid), float(due))
+            for part, (paid, due) in costs.items()
         ),
     ]
 
@@ -195,11 +142,14 @@ def _planted(verb: str, plant: Plant) -> Callable[[Effort], Sequence[Finding]]:
 
 
 def _broken(
-    verb: str, swap: Callable[[], AbstractContextManager[None]], relation: Neighbours = ADD_REMOVE
+    verb: str,
+    swap: Callable[[], AbstractContextManager[None]],
+    relation: Neighbours = ADD_REMOVE,
+    plant: Plant = as_shipped,
 ) -> Callable[[Effort], Sequence[Finding]]:
     def examined(_effort: Effort) -> Sequence[Finding]:
         with swap():
-            return findings_of(verb, relation=relation)
+            return findings_of(verb, plant, relation)
 
     return examined
 
@@ -236,5 +186,19 @@ TRIAL = Trial(
         ),
         Case("a threshold without its delta", _planted("count_users, laplace", without_delta)),
         Case("a threshold for ten times its delta", _broken("count_users, laplace", ten_deltas)),
+        Case("a look by Ibis before the charge", _planted("profile", early_look_by_ibis)),
+        Case(
+            "how many users there are, beside rows that are withheld",
+            _broken("profile", tables_as_they_are, plant=users_beside),
+        ),
+        Case("how many users there are, in the journal", _broken("profile", users_in_the_journal)),
+        Case("a charge for twice the noise", _broken("profile", at_half_price)),
+        Case("equal parts of a charge once", _broken("quantiles, exponential", equal_parts_once)),
+        Case("shares in the order of their size", _broken("distribution, found", by_size)),
+        Case(
+            "a user once for each row, by two columns",
+            _broken("count_users, two columns, auto", one_for_each_row),
+        ),
+        Case("how many rows a condition leaves, in the log", _broken("sql, users", rows_told)),
     ),
 )

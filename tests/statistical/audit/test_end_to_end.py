@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from headcount.audit.neighbours import MARK, VICTIM, Rows, heavy
 from headcount.trials import count_users
-from headcount.trials.caller import Seen, n_out_of_order, overheard, release, told
+from headcount.trials.caller import Seen, overheard, release, told
+from headcount.trials.leaving import is_more_than_rows, n_out_of_order
+from headcount.trials.statements import WITHOUT_ROWS
 from headcount.trials.tables import arrow_table, by_copy, copied
 from headcount.trials.trial import Effort, examine
 
@@ -70,10 +74,42 @@ def test_channels_of_a_release_are_kept() -> None:
     assert {"plan", "repr", "facts", "schema", "file metadata", "csv header", "log"} <= set(
         seen.texts
     )
-    assert seen.texts["file beyond its rows"] == "False"
-    assert n_out_of_order(seen.release.to_arrow()) == 0
+    assert {"journal", "receipt", "plan afterwards"} <= set(seen.texts)
+    assert seen.early == []
+    assert not seen.is_more_than_rows
+    assert seen.n_out_of_order == 0
     backwards = seen.release.to_arrow().take([1, 0])
     assert n_out_of_order(backwards) == 1
+
+
+def test_a_file_that_holds_more_than_its_rows_is_seen(tmp_path: Path) -> None:
+    seen = release(arrow_table(heavy(300, 2)), epsilon=3, delta=1e-2, bound=5)
+    assert seen.release is not None
+    assert not is_more_than_rows(seen.release, tmp_path)
+    seen.release._table = seen.release.to_arrow().set_column(
+        0, "place", pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b", "c"]))
+    )
+    assert is_more_than_rows(seen.release, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reads"),
+    [
+        ("set memory_limit = '2GB'", False),
+        ("describe select * from headcount_rows", False),
+        ("create temporary table t as select * from (select 1) limit 0", False),
+        ("create temporary table t as select * from (select 1)", True),
+        ("create temporary table t as select * from (select 1) limit 1", True),
+        ("select count(*) from headcount_rows", True),
+        ("select current_setting('x'), count(*) from headcount_rows", True),
+        ("set threads = 1; select count(*) from headcount_rows", True),
+        ("from headcount_rows", True),
+        ("copy headcount_rows to 'x'", True),
+        ("summarize headcount_rows", True),
+    ],
+)
+def test_what_reads_rows_is_told_apart(statement: str, reads: bool) -> None:
+    assert (WITHOUT_ROWS.fullmatch(statement) is None) == reads
 
 
 def test_copies_are_apart() -> None:

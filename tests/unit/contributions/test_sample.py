@@ -66,3 +66,11 @@ def test_only_groups_from_the_threshold_on_come_out() -> None:
 def test_a_key_must_be_secret() -> None:
     with pytest.raises(UsageError):
         sampled_counts(table_of({(1, "a")}), "item", Coins(1, HALF, 2), key=b"short")
+
+
+@pytest.mark.parametrize("byte", [0, 15, 31])
+def test_every_byte_of_the_key_reaches_the_coins(byte: int) -> None:
+    rows = {(u, "a") for u in range(200)}
+    other = bytes(value ^ (at == byte) for at, value in enumerate(KEY))
+    coins = Coins(1, HALF, 2)
+    assert pairs(table_of(rows), coins) != pairs(table_of(rows), coins, other)

@@ -90,7 +90,7 @@ def test_a_charge_below_its_cost_is_named_however_well_it_is_chained(
     with pytest.raises(LedgerError, match="entry 3 cannot be paid for"):
         verify_copy(journal)
     forged(journal, event='{"kind": "gaussian-noise", "l2_squared": "1", "sigma_squared": "0"}')
-    with pytest.raises(LedgerError, match="entry 3 makes no sense"):
+    with pytest.raises(LedgerError, match=r"entry 3 cannot be paid for: .* no version wrote"):
         verify_copy(journal)
 
 

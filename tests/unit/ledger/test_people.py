@@ -68,7 +68,7 @@ def test_a_statement_says_all_that_must_be_filed(ledger: Ledger) -> None:
         "trusted curator",
         "Side channels",
         "What is not covered",
-        "gaussian threshold: l2 squared 1, sigma squared 8, delta 1e-07",
+        "Gaussian noise and threshold: l2 squared 1, sigma squared 8, delta 1e-07",
         ledger.analyst,
         "ann",
         ledger.verify().head.hash,

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headcount.cli.commands import app
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.statement.registry import FILL
+from headcount.ledger.statement.registry import FILL, registry_record
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Composed, GaussianNoise, GaussianThreshold
 from headcount.privacy.neighbours import Neighbours
@@ -106,7 +106,9 @@ def test_the_record_has_the_fields_of_the_schema(
     assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", day)
     assert re.fullmatch(r"[a-z0-9_]+", record["url_slug"])
     assert FILL in record["deployment"]["basic"]["name"]
-    assert ("gaussian threshold" in record["deployment"]["implementation"]["mechanisms"]) == (n > 0)
+    assert (
+        "Gaussian noise and threshold" in record["deployment"]["implementation"]["mechanisms"]
+    ) == (n > 0)
 
 
 def test_an_account_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -114,3 +116,32 @@ def test_an_account_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ledger.open_account("web", Budget(epsilon=3))
     ran = CliRunner().invoke(app, ["ledger", "registry", "x", "--ledger", ledger.address])
     assert "no account" in str(ran.exception)
+
+
+@pytest.mark.parametrize(
+    ("verbs", "model"),
+    [
+        (("count_users",), "Central"),
+        (("fleet",), "Federated"),
+        (("count_users", "fleet"), "Varies"),
+    ],
+)
+def test_answers_of_devices_are_not_called_central(
+    tmp_path: Path, verbs: tuple[str, ...], model: str
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open_account("phones", Budget(epsilon=3, delta=1e-6))
+    for verb in verbs:
+        ledger.charge(
+            ledger.opening("phones"),
+            key=verb,
+            request_hash=verb,
+            verb=verb,
+            event=GaussianNoise(Fraction(1), Fraction(90)),
+            neighbours=Neighbours.ADD_REMOVE,
+            about={},
+        )
+    said = yaml.safe_load(registry_record(ledger, "phones"))["deployment"]["deployment_model"]
+    assert said["model_name"] == model
+    assert ("core" in said["model_name_details"]) == ("fleet" in verbs)
+    assert ("holds the table" in said["model_name_details"]) == ("count_users" in verbs)

@@ -137,3 +137,43 @@ def test_a_missing_required_field_is_refused(record: dict[str, Any]) -> None:
     for name in set(record) - {"kind"}:
         with pytest.raises(LedgerError, match=f"cannot read: {name}"):
             from_record({key: value for key, value in record.items() if key != name})
+
+
+ODD: list[object] = [
+    "0/0",
+    "1/0",
+    "",
+    "x",
+    "-1",
+    "nan",
+    "inf",
+    None,
+    1,
+    0.5,
+    True,
+    [],
+    {},
+    [1],
+    ["x"],
+    [{}],
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_a_number_that_no_version_wrote_is_refused_in_words(odd: object) -> None:
+    for record in {part["kind"]: part for part in PARTS}.values():
+        for name in record.keys() - {"kind"}:
+            if name == "events" and odd == []:
+                continue
+            with pytest.raises(LedgerError, match="ledger"):
+                from_record({**record, name: odd})
+
+
+NOISY = {part["kind"]: part for part in PARTS if part.keys() & {"scale", "sigma_squared"}}
+
+
+@pytest.mark.parametrize("kind", sorted(NOISY))
+def test_noise_of_no_size_is_refused(kind: str) -> None:
+    (name,) = NOISY[kind].keys() & {"scale", "sigma_squared"}
+    with pytest.raises(LedgerError, match=name):
+        from_record({**NOISY[kind], name: "0"})

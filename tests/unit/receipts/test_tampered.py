@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.unit.receipts.conftest import Made
 
 import headcount as hc
 from headcount.ledger.keys import SigningKey
+from headcount.receipts.check import MOST_OF_STRANGERS
 from headcount.receipts.form import LARGEST, TEXT
 from headcount.receipts.rows import UnlikeError, _as
 
@@ -76,7 +78,7 @@ CONTRADICTED: dict[str, tuple[Change, str]] = {
     "an event of no kind": (put("chain/entry/event", '{"kind": "x"}'), "kind 'x'"),
     "an event that is no JSON": (put("chain/entry/event", "{"), "makes no sense"),
     "an event without end": (put("chain/entry/event", in_event("1e999999999")), "makes no sense"),
-    "noise of nothing": (put("chain/entry/event", in_event("0")), "makes no sense"),
+    "noise of nothing": (put("chain/entry/event", in_event("0")), "that no version wrote"),
     "a limit of nothing": (put("chain/opened/event", "{}"), "makes no sense"),
     "the entry's words": (put("chain/entry/about", "{}"), "chain.entry has not the hash"),
     "the entry's hash": (put("chain/entry/hash", "0" * 64), "chain.entry has not the hash"),
@@ -292,6 +294,80 @@ def test_every_fault_is_named_at_once(made: Made, tmp_path: Path) -> None:
         assert CONTRADICTED[name][1] in found
     assert UNSIGNED in found
     assert "a cell was changed" in found
+
+
+RESPELLED: dict[str, Callable[[str], str]] = {
+    "the guard against formulas": lambda text: text.replace("'=a", "=a"),
+    "a sign before a number": lambda text: re.sub(r'^("b",)', r"\1+", text, flags=re.MULTILINE),
+    "a nought before a number": lambda text: re.sub(
+        r'^("b",)', r"\g<1>0", text, flags=re.MULTILINE
+    ),
+    "a nought behind a number": lambda text: re.sub(
+        r"(\.\d+)$", r"\g<1>0", text, flags=re.MULTILINE
+    ),
+    "no quotes": lambda text: text.replace('"b"', "b"),
+    "ends of lines": lambda text: text.replace("\n", "\r\n"),
+    "an empty line": lambda text: f"{text}\n",
+    "a mark of order": lambda text: f"\ufeff{text}",
+}
+
+
+@pytest.mark.parametrize("name", RESPELLED)
+def test_a_csv_that_is_spelled_otherwise_is_not_the_file_that_was_written(
+    made: Made, tmp_path: Path, name: str
+) -> None:
+    rows = made.release.write(tmp_path / "rows.csv")
+    receipt = made.release.receipt()
+    (tmp_path / "receipt.json").write_text(receipt)
+    assert "as they were released" in str(hc.verify(tmp_path / "receipt.json", rows))
+    text = rows.read_text()
+    changed = RESPELLED[name](text)
+    assert changed != text
+    rows.write_bytes(changed.encode())
+    found = refusal(receipt.encode(), tmp_path, rows)
+    named = ("not as headcount writes", "cell was changed", "cannot be read as csv")
+    assert any(words in found for words in named)
+    assert "is as it was signed" in found
+
+
+def test_the_headline_blames_what_is_to_blame(made: Made, tmp_path: Path) -> None:
+    table = made.release.to_arrow()
+    rows = tmp_path / "rows.parquet"
+    pq.write_table(table.take([2, 1, 0]), rows)
+    headline, *listed = refusal(made.release.receipt().encode(), tmp_path, rows).splitlines()
+    assert "is as it was signed, and its costs are right" in headline
+    assert "rows.parquet" in headline
+    assert "cannot be trusted" not in headline
+    assert len(listed) == 1
+    body = made.body
+    CONTRADICTED["a cost"][0](body)
+    headline, *listed = refusal(json.dumps(body).encode(), tmp_path, rows).splitlines()
+    assert "cannot be trusted" in headline
+    assert len(listed) == 3
+
+
+@pytest.mark.parametrize("name", ["many events", "long events"])
+def test_much_is_worked_out_for_a_known_key_alone(made: Made, tmp_path: Path, name: str) -> None:
+    """A stranger's text must not buy hours of arithmetic."""
+    body = made.body
+    event = json.loads(body["chain"]["entry"]["event"])
+    if name == "many events":
+        event["events"] *= MOST_OF_STRANGERS["events"]
+    else:
+        number = "1" * 1900
+        event["events"] = [
+            {**event["events"][0], "sigma_squared": f"1/{number}"} for _ in range(11)
+        ]
+    body["chain"]["entry"]["event"] = json.dumps(event, sort_keys=True)
+    as_it_is = refusal(json.dumps(body).encode(), tmp_path)
+    assert UNSIGNED in as_it_is
+    assert "was not worked out" in as_it_is
+    assert "charged less than" not in as_it_is
+    other = refusal(made.signed(body), tmp_path, public_key="ed25519:" + "0" * 64)
+    assert "was not worked out" in other
+    assert "was not worked out" in refusal(made.signed(body), tmp_path)
+    signed = refusal(made.signed(body), tmp_path, public_key=made.key.public)
+    assert "charged less than its events cost" in signed
 
 
 def test_half_a_letter_is_no_text() -> None:

@@ -14,7 +14,7 @@ from headcount.mechanisms.chance import Drawn
 from headcount.privacy.neighbours import Neighbours
 from headcount.trials import ways
 from headcount.trials.door import opened, released
-from headcount.trials.tables import GROUP, arrow_table
+from headcount.trials.tables import GROUP
 
 LISTED = {"by": GROUP, "groups": [*ways.GROUPS, "nobody's"]}
 WAYS: dict[str, dict[str, Any]] = {
@@ -41,7 +41,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "frequencies, listed": LISTED,
     "quantiles": {"of": None, "bounds": (0, 32)},
     "quantiles, many": {"of": None, "bounds": (0, 32), "at": [k / 20 for k in range(1, 20)]},
-    "count_ranges, sample": {"of": None, "ranges": [0, 4, 8, 16], "method": "sample"},
 }
 ADD_REMOVE_ONLY = ways.ADD_REMOVE_ONLY | {
     "count_users",
@@ -57,7 +56,7 @@ ADD_REMOVE_ONLY = ways.ADD_REMOVE_ONLY | {
 def test_no_question_is_refused_by_the_noise_that_is_made_for_it(
     way: str, relation: Neighbours
 ) -> None:
-    with opened(arrow_table(ways.OTHER), epsilon=4, neighbours=str(relation)) as data:
+    with opened(ways.table_of(ways.OTHER, way), epsilon=4, neighbours=str(relation)) as data:
         verb = getattr(data, way.split(",")[0])
         if relation is Neighbours.REPLACE and way in ADD_REMOVE_ONLY:
             with pytest.raises(UsageError, match="replace"):

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import altair
 import pyarrow as pa
 import pytest
 
@@ -43,7 +44,12 @@ def axes(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_a_picture_is_returned_or_written(tmp_path: Path) -> None:
     release = Release(counts(["a", "b"], [10, 20]), facts())
-    assert type(release.plot()).__name__ == "LayerChart"
+    chart = release.plot()
+    assert isinstance(chart, altair.LayerChart)
+    # Nothing that a notebook shows of it is a script.
+    shown = chart.properties(width=100)._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert re.fullmatch(r'<img [^<>]* src="data:image/svg\+xml;base64,[^"]*">', shown["text/html"])
     assert list(tmp_path.iterdir()) == []
     assert release.plot(tmp_path / "a.svg") == tmp_path / "a.svg"
     assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from headcount.results.cells import label
 from headcount.results.facts import Facts
 from headcount.results.release import Release
 from headcount.results.shown import chosen, name, number, shown
@@ -73,6 +74,14 @@ def test_ids_have_no_separators_and_counts_have() -> None:
     assert "2,858" not in said
     assert name(2858.0) == "2858"
     assert [number(value) for value in (1234, 0.01234, 1234.5)] == ["1,234", "0.0123", "1,234"]
+
+
+def test_groups_of_blanks_are_told_apart() -> None:
+    groups = ["", " ", "\u00a0", "a", "a ", " a", None, "∅", "'a'", "''", "' '"]
+    shown_as = [label(group) for group in groups]
+    assert len(set(shown_as)) == len(groups)
+    assert shown_as[:7] == ["''", "' '", "'\u00a0'", "a", "'a '", "' a'", "∅"]
+    assert all(text.strip() == text for text in shown_as)
 
 
 def test_times_stay_in_order() -> None:

@@ -21,6 +21,7 @@ TABLE = pa.table(
         "flag": pa.array([True]),
         "day": pa.array([0], pa.date32()),
         "time": pa.array([0], pa.timestamp("us")),
+        "zoned": pa.array([0], pa.timestamp("us", "UTC")),
         "Odd name": pa.array([1], pa.int64()),
     }
 )
@@ -28,7 +29,8 @@ TABLE = pa.table(
 ALLOWED = [
     "word = 'x'", "word <> 'it''s'", "n in (1, -2, 3)", "not n = 1", "n is null", "n is not null",
     "n between 1 and 5", "x >= -1.5", "1 < n", "flag = true", "flag <> false", "day = '2024-01-31'",
-    "time < '2024-01-31 10:00:00'", '"Odd name" = 3', "(n = 1 or word = 'y') and not (x < 2)",
+    "time < '2024-01-31 10:00:00'", "zoned < '2024-01-31T10:00:00+02:00'",
+    '"Odd name" = 3', "(n = 1 or word = 'y') and not (x < 2)",
     "n not in (1)", "word not in ('a')",
 ]  # fmt: skip
 
@@ -43,6 +45,8 @@ REFUSED = [
     "word = 'x' collate nocase", "error('x') is null", "n = -(-1)", "x = 1e999",
     "x = 0.12345678901234567",
     "n in ()", "random() < 1", "word = word || 'x'", "N = 1", "/* x */", "n = 1 union select 1",
+    "zoned < '0001-01-01T00:00:00+10:00'", "zoned < '9999-12-31T23:59:59-10:00'",
+    "n = 1e9999999", "n = -1e9999999", "x = 1e9999999", "n = 1e-9999999",
     "user.n = 1", "n[1] = 1", "word ~ 'x'", "n = all (1)", "n <=> 1", "-word = 'x'",
 ]  # fmt: skip
 

@@ -30,6 +30,12 @@ POST_PROCESSING = (
     "verb has them: isotonic and most likely fits of frequencies, shares fitted to the simplex, "
     "and the undoing of a bound by a noisy estimate that was paid for. None reads the data again."
 )
+TABLE = "Whoever holds the table runs headcount on it."
+CORE = (
+    "Devices flip their own coins and seal what they send for a counting core, which is trusted: "
+    "it sees the answers of the sampled share without knowing whose they are, and lets only large "
+    "counts out."
+)
 DEVICES = (
     " Charges for answers of devices protect one device with all its answers in the period; "
     "devices flip their own coins, and only large counts leave the core."
@@ -81,7 +87,7 @@ def _record(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _loss(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
     columns = sorted({entry.about["user"] for entry in entries if "user" in entry.about})
-    told = f", told apart by the column {', '.join(columns)}" if columns else ""
+    told = f", by the column {', '.join(columns)}" if columns else ""
     spent = shown(account.epsilon_spent)
     return {
         "privacy_unit": "user",
@@ -113,8 +119,7 @@ def _public(account: Account) -> str:
 def _model(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
     analysts = len({entry.analyst for entry in entries})
     return {
-        "model_name": "Central",
-        "model_name_details": "Whoever holds the table runs headcount on it.",
+        **_trust(entries),
         "actors": (
             f"{FILL}: who holds the raw data and the ledger, who may ask, who sees the releases. "
             f"Analysts that were charged so far: {analysts}."
@@ -129,6 +134,16 @@ def _model(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
         "access_type": "Non-interactive",
         "access_type_details": f"{FILL}: whether analysts ask by themselves, and then Interactive",
     }
+
+
+def _trust(entries: Sequence[Entry]) -> dict[str, str]:
+    """Who is trusted with what."""
+    of_devices = [entry for entry in entries if entry.verb == FLEET]
+    if not of_devices:
+        return {"model_name": "Central", "model_name_details": TABLE}
+    if len(of_devices) == len(entries):
+        return {"model_name": "Federated", "model_name_details": CORE}
+    return {"model_name": "Varies", "model_name_details": f"{TABLE} {CORE}"}
 
 
 def _composition(account: Account) -> str:

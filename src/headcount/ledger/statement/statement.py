@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account, Entry, Quota
 from headcount.ledger.opening import is_number
-from headcount.ledger.statement.bar import percent, svg_bar, text_bar
+from headcount.ledger.statement.bar import percent, percent_of, share_of, svg_bar, text_bar
 from headcount.ledger.statement.devices import from_devices
 from headcount.ledger.statement.page import (
     Block,
@@ -57,6 +57,18 @@ def epsilon_alone(account: Account, spend: Zcdp) -> Fraction:
     return epsilon_at(spend.rho, account.stated_delta - account.limit.delta)
 
 
+CALLED = {
+    "gaussian-noise": "Gaussian noise",
+    "laplace-noise": "Laplace noise",
+    "selection": "private choice",
+    "gaussian-threshold": "Gaussian noise and threshold",
+    "laplace-threshold": "Laplace noise and threshold",
+    "filtered": "several private steps under one limit",
+    "sample-threshold": "secret sample and threshold",
+}
+"""What people read in place of an event's kind."""
+
+
 def mechanism(record: Mapping[str, Any]) -> str:
     """A mechanism and its parameters in one line."""
     if "events" in record:
@@ -66,7 +78,7 @@ def mechanism(record: Mapping[str, Any]) -> str:
         for name, value in record.items()
         if name != "kind"
     ]
-    return f"{record['kind'].replace('-', ' ')}: {', '.join(numbers)}"
+    return f"{CALLED[record['kind']]}: {', '.join(numbers)}"
 
 
 def _rounded(value: Fraction) -> str:
@@ -128,7 +140,7 @@ def _summary(account: Account, entries: Sequence[Entry]) -> list[Block]:
 
 def _unit(account: Account, entries: Sequence[Entry], sources: Sequence[str]) -> list[Block]:
     columns = sorted({entry.about["user"] for entry in entries if "user" in entry.about})
-    column = f" Users are told apart by the column {', '.join(columns)}." if columns else ""
+    column = f" A user is a value of the column {', '.join(columns)}." if columns else ""
     relation = (
         "the number of users is private (unbounded differential privacy)"
         if account.neighbours is Neighbours.ADD_REMOVE
@@ -179,7 +191,7 @@ def _accounting(account: Account) -> list[Block]:
 
 def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
     header = ["entry", "charged (UTC)", "analyst", "release", "mechanism", "epsilon alone",
-              "delta spent", "result"]  # fmt: skip
+              "share", "delta spent", "result"]  # fmt: skip
     rows = [
         [
             str(entry.sequence),
@@ -188,6 +200,7 @@ def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
             entry.title,
             mechanism(to_record(entry.event)),
             shown(epsilon_alone(account, entry.spend)),
+            percent_of(share_of(account, entry.spend)),
             f"{float(entry.spend.delta):.3g}",
             _shown(entry),
         ]
@@ -196,8 +209,9 @@ def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
     if not rows:
         return [Heading("Releases"), Paragraph("None so far.")]
     note = Paragraph(
-        "Epsilon alone is that of one release by itself. The total is not their sum: costs add up "
-        "in rho, which gives less, and the part of delta that no threshold has spent lowers it."
+        "Epsilon alone is that of one release by itself. Epsilons do not add up: the total is less "
+        "than their sum, because costs are added in another unit, rho. The part of delta that no "
+        "threshold has spent lowers the total further. The shares add up to what is spent."
     )
     return [Heading("Releases"), Grid(header, rows), note]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headcount.errors import LedgerError
+from headcount.screens import as_word
 
 NO_RIGHT, NO_TABLE = "42501", "42P01"
 SQLITE_REASONS = (
@@ -31,7 +32,7 @@ def forbidden(address: object, who: str, only: str = "") -> LedgerError:
         )
     return LedgerError(
         f"The ledger {str(address)!r}: the role {who!r} may not do this. Nothing was changed and "
-        f"nothing was charged. Its owner lets it: headcount ledger grant analyst {who}"
+        f"nothing was charged. Its owner lets it: headcount ledger grant analyst {as_word(who)}"
     )
 
 

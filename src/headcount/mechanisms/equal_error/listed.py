@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-WEIGHING = "weighing groups"
+WEIGHING = "guessing how large groups are"
 CHOOSING = "choosing how much noise the groups need"
 LISTED_STAGES = (PROFILING, WEIGHING, CHOOSING, FIRST, SECOND, LEFT_OUT)
 """All that a draw may say, whichever branch it takes."""
@@ -115,6 +115,12 @@ class EqualErrorListed(EqualErrorPlan):
     def centred(self) -> CentredGaussian:
         """Noise around half of the users, with all that is left after the profile."""
         return CentredGaussian.calibrate(self.n_groups, Zcdp(self.shares.after_profile))
+
+    @property
+    def single_sd(self) -> float:
+        """The noise of one pass, where users are in one group each."""
+        weigh = Gaussian.calibrate(DISCOVERY.sensitivity(), Zcdp(self.shares.after_profile))
+        return weigh.sd / DISCOVERY.scale
 
     @property
     def least_weight(self) -> float:

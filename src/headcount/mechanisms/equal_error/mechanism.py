@@ -44,7 +44,7 @@ MIN_RHO = Fraction(1, 10**5)
 
 
 def _silent(_stage: str) -> None:
-    """Nobody is told."""
+    """The default progress: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from headcount.postprocess.debias import MAX_BOUND, largest_mean, slope, unbound
 from headcount.privacy.event import Composed
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.expected import EVENTS, OFF, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import draw_known, largest_rows, with_error_bars
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 STAGES = ("counting users", "counting")
 USERS = Fraction(3, 100)
+BEFORE = "the error is that of the noise; undoing the bound makes it larger, and leaves some out"
 METHOD = "noise on every known group, rows of a user in a group bounded, and the bound undone"
 ALIKE = (
     "The bound is undone as if every user's rows in a group were Poisson of one mean. Where few "
@@ -87,6 +89,7 @@ def plan_debiased(
         stages=STAGES,
         details=count.details(),
         neighbours=account.neighbours,
+        expects=count.expects,
     )
 
 
@@ -126,6 +129,11 @@ class _Debiased:
     @property
     def noise_words(self) -> str:
         return f"discrete Gaussian, sd {self.noise.sd:.3g} events before the bound is undone"
+
+    def expects(self) -> tuple[Case, ...]:
+        """The noise before the bound is undone, which makes it larger."""
+        case = Case(self.noise.error_bound(OFF), EVENTS, self.true_tally.n_listed, notes=(BEFORE,))
+        return (limited(case, self.top),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         kept = "all released" if self.top is None else f"the {self.top:,} largest released"

@@ -31,6 +31,7 @@ from headcount.releases.count_events.noise import (
     noises_of,
     scaled,
 )
+from headcount.releases.expected import BOUNDS, NOT_LEFT_OUT, OFF, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.rows import draw_found, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session
@@ -114,6 +115,7 @@ def plan_found_events(
         stages=STAGES,
         details=count.details(),
         neighbours=account.neighbours,
+        expects=count.expects,
     )
 
 
@@ -136,6 +138,11 @@ class _FoundEvents:
     def event(self) -> Composed:
         """The choice, the bias, then the noise; none depends on which bound is chosen."""
         return Composed((self.choice.event, self.lost.event, self.noise.event))
+
+    def expects(self) -> tuple[Case, ...]:
+        """The noise in bounds: the bound is chosen privately."""
+        case = Case(self.noise.error_bound(OFF), BOUNDS, notes=(NOT_LEFT_OUT,))
+        return (limited(case, self.top),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         least = least_count(self.noise)

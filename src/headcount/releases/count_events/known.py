@@ -19,6 +19,7 @@ from headcount.privacy.event import Composed
 from headcount.privacy.length import Length, Norm, unit_sensitivity
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.expected import BOUNDS, EVENTS, NOT_LEFT_OUT, OFF, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import draw_known, largest_rows, none_of, with_error_bars
@@ -116,6 +117,7 @@ def plan_known_events(
         stages=STAGES,
         details=count.details(),
         neighbours=count.account.neighbours,
+        expects=count.expects,
     )
 
 
@@ -186,6 +188,14 @@ class _KnownCount:
     @property
     def bar(self) -> str:
         return GIVEN_BAR if self.choice is None else BAR
+
+    def expects(self) -> tuple[Case, ...]:
+        """The noise, which is public where the bound is, and else in bounds."""
+        error, n_rows = self.noise.error_bound(OFF), self.grouped.n_listed
+        case = Case(error, BOUNDS, n_rows, notes=(NOT_LEFT_OUT,))
+        if self.bound is not None:
+            case = Case(error * float(self.bound.value), EVENTS, n_rows, notes=(NOT_LEFT_OUT,))
+        return (limited(case, self.top),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         kept = "all released" if self.top is None else f"the {self.top:,} largest released"

@@ -1,4 +1,4 @@
-"""``count_events``: how many rows there are in each group, no user counting for too many."""
+"""``count_events``: how many rows there are in each group; one user adds a limited number."""
 
 from __future__ import annotations
 

@@ -13,9 +13,12 @@ from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.equal_error.stages import STAGES
 from headcount.mechanisms.equal_error.tuning import AGAIN_DELTA, PEEL_RATIO, SINGLE_LOSS
+from headcount.releases.count_users.forecast import expected_cases
 from headcount.releases.count_users.notes import BAR, notes_of, promise_of, shown_and_withheld
+from headcount.releases.expected import Case
 from headcount.releases.facts import affordable_plan
 from headcount.releases.released_profile import released_profile
+from headcount.releases.released_sizes import released_sizes
 from headcount.releases.request import spell_groups
 from headcount.releases.session import Answer, Session
 
@@ -28,12 +31,18 @@ if TYPE_CHECKING:
 
 COLLECTING = "collecting who is in which group"
 METHODS = {
-    "single": "noise and threshold on the groups that are found, users weighted to norm 1",
+    "single": (
+        "noise and threshold on the groups that are found; users in many groups count for less in "
+        "each"
+    ),
     "peel": "select the largest group, measure it, repeat, until the budget is spent",
-    "equal": "equal relative error, nearly: discover groups, choose how many, measure them twice",
+    "equal": "equal relative error, nearly: find groups, choose how many, measure them twice",
 }
 AUTO = "one of three, chosen from a private profile of groups per user"
-BOUNDS = "none to choose: a user's weight in the groups is shortened where it would cost too much"
+BOUNDS = "none to choose: users in very many groups count for less in each, where that costs less"
+HALF = "where a user in four groups counts as half a user"
+LARGE = 200
+"""Groups of so many users are what a small spend may miss; people are told then."""
 AIM = 0.10
 """Without a target, how exact a row should be: it decides how many groups are measured."""
 
@@ -113,7 +122,13 @@ class _EqualCount:
             method=AUTO if is_open else METHODS[self.branch],
             stages=(COLLECTING, *STAGES),
             details=self.details(),
+            expects=self.expects,
         )
+
+    def expects(self) -> tuple[Case, ...]:
+        """The error that rows are chosen for, and what earlier releases say of their number."""
+        sizes = None if self.groups is not None else released_sizes(self.dataset, self.by)
+        return expected_cases(self.mechanism, sizes)
 
     @property
     def verb(self) -> str:
@@ -142,12 +157,32 @@ class _EqualCount:
             branches = ()
         return (
             ("groups", f"{from_where}; {how_many} that {which} are released"),
+            *self._may_be_empty(),
             ("promise", promise_of(self.mechanism)),
             ("profile", profile),
             *branches,
             ("bound", BOUNDS),
             ("error bar", BAR),
             ("rules", " ".join(self.rules)),
+        )
+
+    def _may_be_empty(self) -> tuple[tuple[str, str], ...]:
+        """Said where only large groups can be found, whatever the table is."""
+        shares = self.mechanism.shares
+        found = (
+            self.mechanism.threshold(shares.after_profile),
+            self.mechanism.threshold(shares.discover, 1 - AGAIN_DELTA),
+        )
+        least = min(one.threshold / one.bounds.scale for one in found)
+        if self.groups is not None or least < LARGE:
+            return ()
+        return (
+            (
+                "may be empty",
+                f"groups of fewer than about {float(f'{least:.2g}'):,.0f} users are hardly "
+                "ever found at this spend, nor larger ones of people who are in many groups; it is "
+                "charged also if no row is shown",
+            ),
         )
 
     def _branches(self) -> tuple[tuple[str, str], ...]:
@@ -159,19 +194,18 @@ class _EqualCount:
         return (
             (
                 "if single",
-                f"one pass would miss at most {SINGLE_LOSS:.1%} of the count: groups of about "
-                f"{least_single:,.0f} users or more",
+                f"nearly all users are in one group (one pass would miss at most {SINGLE_LOSS:.1%} "
+                f"of the count): groups of about {least_single:,.0f} users or more, in one pass",
             ),
             (
                 "if peel",
-                "users together weigh less than "
-                f"{PEEL_RATIO * least_weight:,.0f}, each 1 over the root of their groups: "
-                "the largest groups, one by one",
+                f"there are fewer than about {PEEL_RATIO * least_weight:,.0f} users, {HALF}: the "
+                "largest groups, one by one",
             ),
             (
                 "if equal",
-                f"else: as many groups as the budget carries, if they weigh {least_weight:,.0f}"
-                " or more",
+                "otherwise: as many groups as the budget can measure, each of about "
+                f"{least_weight:,.0f} users or more, {HALF}",
             ),
         )
 

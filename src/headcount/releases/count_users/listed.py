@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.listed_users import ListedUsers
 from headcount.mechanisms.centred_gaussian import CentredGaussian
+from headcount.releases.expected import OFF, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import largest_rows, with_error_bars
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 63
 """From here on a bound of 20 groups needs less noise, and leaves something out for it."""
-METHOD = "noise on every known group, around half of the users of any"
+METHOD = "noise on every known group, and on the number of users in any of them"
 BOUNDS = "none: a user counts fully in every listed group"
 WHOLE_BAR = "low to high covers the noise, and nothing is left out"
 
@@ -52,6 +53,7 @@ def plan_listed(
         title="count users",
         method=METHOD,
         details=count.details(),
+        expects=count.expects,
     )
 
 
@@ -79,6 +81,11 @@ class _Listed:
             f"{self.mechanism.sd_of_difference:.3g} users, the sum of all {n:,} one of "
             f"{self.mechanism.sd_of_sum(n):.3g}"
         )
+
+    def expects(self) -> tuple[Case, ...]:
+        """The noise, which is public, on all groups."""
+        case = Case(self.mechanism.error_bound(OFF), rows=len(self.groups))
+        return (limited(case, self.top),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         groups = f"{len(self.groups):,} known groups, all released"

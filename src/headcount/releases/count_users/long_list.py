@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from headcount.contributions.listed_pairs import ListedPairs
 from headcount.mechanisms.equal_error.listed import LISTED_STAGES, EqualErrorListed
 from headcount.mechanisms.equal_error.tuning import PEEL_RATIO, SINGLE_LOSS
-from headcount.releases.count_users.adaptive import AIM, BOUNDS, COLLECTING, check_within
+from headcount.releases.count_users.adaptive import AIM, BOUNDS, COLLECTING, HALF, check_within
 from headcount.releases.count_users.notes import BAR, notes_of, promise_of, shown_and_withheld
+from headcount.releases.expected import OFF, OFF_SDS, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.session import Answer, Session
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
 
 METHODS = {
-    "single": "noise on every known group, users weighted to norm 1",
-    "centred": "noise on every known group, around half of the users of any",
+    "single": "noise on every known group; users in many groups count for less in each",
+    "centred": "noise on every known group, and on the number of users in any of them",
     "equal": "equal relative error, nearly: guess sizes, choose how much noise, measure twice",
+}
+WHEN = {
+    "single": "users are in one of the groups, nearly all of them",
+    "centred": "users are few, or in much of the list",
+    "equal": "users are many, and in several of the groups",
 }
 AUTO = "one of three, chosen from a private profile of listed groups per user"
 
@@ -71,6 +77,7 @@ def plan_long_list(
         method=AUTO if method == "auto" else METHODS[method],
         stages=(COLLECTING, *LISTED_STAGES),
         details=count.details(),
+        expects=count.expects,
     )
 
 
@@ -81,6 +88,22 @@ class _LongList:
     groups: Groups
     mechanism: EqualErrorListed
     rules: tuple[str, ...]
+
+    def expects(self) -> tuple[Case, ...]:
+        """The noise of two of the ways is public; of the third, what users allow."""
+        mechanism = self.mechanism
+        n_rows = None if mechanism.withholds else len(self.groups)
+        errors = {
+            "single": OFF_SDS * mechanism.single_sd,
+            "centred": mechanism.centred.error_bound(OFF),
+            "equal": None,
+        }
+        some = errors if mechanism.method == "auto" else {mechanism.method: ""}
+        is_one = len(some) == 1
+        return tuple(
+            limited(Case(errors[way], rows=n_rows, when="" if is_one else WHEN[way]), mechanism.top)
+            for way in some
+        )
 
     def details(self) -> tuple[tuple[str, str], ...]:
         mechanism = self.mechanism
@@ -105,14 +128,18 @@ class _LongList:
         mechanism = self.mechanism
         few = PEEL_RATIO * mechanism.least_weight
         return (
-            ("if single", f"one pass would miss at most {SINGLE_LOSS:.1%} of the count: one pass"),
+            (
+                "if single",
+                f"nearly all users are in one group (one pass would miss at most {SINGLE_LOSS:.1%} "
+                "of the count): one pass",
+            ),
             (
                 "if centred",
-                f"users together weigh less than {few:,.0f}, each 1 over the root of their groups, "
-                "or to shorten them would cost more: noise of sd "
-                f"{mechanism.centred.sd:.3g} users, and nothing is left out",
+                f"there are fewer than about {few:,.0f} users, {HALF}, or counting heavy users for "
+                f"less would cost more: noise of sd {mechanism.centred.sd:.3g} users, and nothing "
+                "is left out",
             ),
-            ("if equal", "else: large groups with less relative noise than small ones"),
+            ("if equal", "otherwise: large groups with less relative noise than small ones"),
         )
 
     def read_and_draw(self, session: Session) -> Answer:

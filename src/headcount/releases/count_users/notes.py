@@ -17,17 +17,29 @@ if TYPE_CHECKING:
     from headcount.mechanisms.equal_error.plan import EqualErrorPlan
     from headcount.mechanisms.equal_error.steps import Counted
 
-BAR = "low to high covers the noise and what shortening users leaves out, as measured privately"
+BAR = (
+    "low to high covers the noise, and what counting heavy users for less leaves out, as measured "
+    "privately"
+)
 MOST_REACHED = 0.99
 """Beyond, nine in ten rows are expected within nothing that is worth saying."""
-SHARED = "Rows share a part of their error: the mean of many rows is not as sure as their bars say"
+SHARED = (
+    "Rows share a part of their error: an average of many rows is less exact than their bars say"
+)
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A relative error as people say it: 10%, and not 0.1."""
+    return f"{100 * share:.{digits}g}%"
 
 
 def promise_of(plan: EqualErrorPlan) -> str:
     """What is promised of the rows, before any is read."""
     if not plan.withholds:
-        return f"bars that hold the truth in {CONFIDENCE:.0%} of the rows, however wide"
-    return f"about nine in ten rows within {plan.within:.3g} of the truth"
+        return (
+            f"{CONFIDENCE:.0%} of the error bars hold the true count; small rows may have wide bars"
+        )
+    return f"about nine in ten rows within {percent(plan.within)} of the true count"
 
 
 def shown_and_withheld(groups: pa.Table, counted: Counted) -> tuple[pa.Table, pa.Table]:
@@ -52,9 +64,9 @@ def notes_of(
     half_width = (largest["high"] - largest["low"]) / 2
     told = (
         f"{withheld.num_rows:,} {WITHHELD}, so that nine in ten of those shown can be within "
-        f"{plan.within:.3g} of the truth. The largest is {name}, about "
+        f"{percent(plan.within)} of the true count. The largest is {name}, about "
         f"{largest['count']:,} ± {half_width:,.0f}. They are paid for: look at "
-        "release.withheld. A count without within= would be another question, charged anew."
+        "release.withheld. A count without within= is another question, and is charged."
     )
     middle = float(np.median(counted.counts)) if len(counted.counts) else 0.0
     if largest["count"] > middle:
@@ -63,23 +75,27 @@ def notes_of(
 
 
 def _expected(counted: Counted, plan: EqualErrorPlan) -> str:
-    within = f"{plan.within:.3g}"
+    within = percent(plan.within)
     if counted.why == TOO_MUCH_LOST:
         return f"{LEFT_OUT}: too much of every count was left out."
     if not plan.withholds:
         if not len(counted.counts):
-            return "No group stands out from the noise at this spend: spend more."
+            return "No group stands out from the noise at this spend. Spend more."
         if counted.reached > MOST_REACHED:
             return "Many rows are smaller than their noise: a bar that reaches 0 says so."
-        return f"Nine in ten rows are expected within {counted.reached:.2g} of the truth."
+        return (
+            f"Nine in ten rows are expected within {percent(counted.reached, 2)} of the true count."
+        )
     if not len(counted.counts):
         return f"No group can be counted within {within} at this spend: spend more, or aim lower."
-    share = f"Expected share of rows within {within} of the truth: {counted.expected_within:.1%}"
+    share = (
+        f"Expected share of rows within {within} of the true count: {counted.expected_within:.1%}"
+    )
     if counted.expected_within >= 0.9:
         return share + "."
     return (
         f"{share}, less than nine in ten: nine in ten are expected within "
-        f"{counted.reached:.2g}. A few users are in very many groups; spend more."
+        f"{percent(counted.reached, 2)}. A few users are in very many groups; spend more."
     )
 
 
@@ -88,7 +104,7 @@ def _left_out(counted: Counted) -> tuple[str, ...]:
     if lost is None or not len(counted.counts):
         return ()
     return (
-        f"Shortening users left out {lost.mean:.1%} of a count, put back here: "
-        f"{lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest.",
+        f"Counting heavy users for less left out {lost.mean:.1%} of a count. That is estimated and "
+        f"added back: {lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest.",
         f"{SHARED}.",
     )

@@ -11,6 +11,8 @@ import numpy as np
 from headcount.contributions.largest import largest_counts
 from headcount.errors import UsageError
 from headcount.mechanisms.private_count_release import TOP_SPARE, PrivateCountRelease
+from headcount.releases.count_users.notes import percent
+from headcount.releases.expected import OF_COUNT, OFF_SDS, Case
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_error_bars
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
 
 STAGES = ("measuring the largest groups, one by one",)
+STAND_OUT = "so many rows, where so many groups stand out from the noise"
 METHOD = "select the largest group, measure it, repeat, until the budget is spent"
 BOUNDS = "none: a user may be in any number of groups and counts fully in all"
 
@@ -71,6 +74,7 @@ def plan_peel(
             ("noise", peel.noise),
             ("rules", " ".join(rules)),
         ),
+        expects=peel.expects,
     )
 
 
@@ -91,17 +95,31 @@ class _Peel:
         return f"{from_where}, among the {self.mechanism.max_rows:,} largest"
 
     @property
+    def sd(self) -> float:
+        """Of one row, where only the largest are asked for and finding them costs little."""
+        n_rows = TOP_SPARE * (self.mechanism.top or 1)
+        return math.sqrt(n_rows / (2 * float(self.mechanism.limit.rho)))
+
+    def expects(self) -> tuple[Case, ...]:
+        """All rows to the same relative error, or the largest with what is left."""
+        top = self.mechanism.top
+        if top is None:
+            return (Case(self.mechanism.within, OF_COUNT),)
+        n_listed = top if self.groups is None else len(self.groups)
+        return (Case(OFF_SDS * self.sd, rows=min(top, n_listed), notes=(STAND_OUT,)),)
+
+    @property
     def noise(self) -> str:
         if self.mechanism.top is not None:
             n_rows = TOP_SPARE * self.mechanism.top
-            sd = math.sqrt(n_rows / (2 * float(self.mechanism.limit.rho)))
             return (
-                f"discrete Gaussian, sd about {sd:,.3g} users where finding the {n_rows:,} largest "
+                f"discrete Gaussian, sd about {self.sd:,.3g} users where finding the {n_rows:,} "
+                "largest "
                 "costs little: all that is left is spent on them together"
             )
         return (
             "discrete Gaussian, for each count as much as its size allows: about nine in ten rows "
-            f"within {self.mechanism.within:.3g} of the truth"
+            f"within {percent(self.mechanism.within)} of the true count"
         )
 
     def read_and_draw(self, session: Session) -> Answer:

@@ -22,7 +22,9 @@ from headcount.releases.count_users.adaptive import AIM, plan_equal
 from headcount.releases.count_users.listed import MOST_GROUPS, WHOLE_BAR, plan_listed
 from headcount.releases.count_users.long_list import plan_long_list
 from headcount.releases.count_users.peel import plan_peel
+from headcount.releases.expected import NOT_LEFT_OUT, OFF, Case, limited
 from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
+from headcount.releases.released_sizes import released_sizes, with_sizes
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import draw_found, draw_known, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session
@@ -161,7 +163,18 @@ class _Count:
             method=self.method,
             details=self.details(),
             neighbours=self.neighbours,
+            expects=self.expects,
         )
+
+    def expects(self) -> tuple[Case, ...]:
+        """The noise, which is public; rows of found groups, where their sizes were released."""
+        error = self.mechanism.error_bound(OFF) / self.bounds.scale
+        notes = (NOT_LEFT_OUT,) if self.leaves_out else ()
+        if self.mechanism.threshold is None:
+            return (limited(Case(error, rows=self.bounds.max_groups, notes=notes), self.top),)
+        least = self.mechanism.threshold / self.bounds.scale
+        case = Case(error, least=least, notes=notes)
+        return (limited(with_sizes(case, released_sizes(self.dataset, self.by)), self.top),)
 
     @property
     def neighbours(self) -> Neighbours:

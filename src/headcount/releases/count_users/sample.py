@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from headcount.contributions.groups import Grouped
 from headcount.contributions.sample import Coins, sampled_counts
 from headcount.errors import UsageError
 from headcount.mechanisms.sample_threshold import MOST_ANSWERS, SampleThreshold
+from headcount.releases.expected import OF_COUNT, OFF_SDS, Case, limited
 from headcount.releases.facts import affordable_plan
+from headcount.releases.released_sizes import released_sizes, with_sizes
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import largest_rows, sorted_rows
 from headcount.releases.session import Answer, Session
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from headcount.releases.plan import Plan
 
 DEFAULT_BOUND = 4
+SMALLEST = "the error is that of the smallest groups shown; larger ones are off by less"
 METHOD = "exact counts of a secret random sample of users, from a threshold on"
 BAR = (
     "low to high is for a group that was shown, and leaves out users that the bound took elsewhere"
@@ -68,6 +72,7 @@ def plan_sample(
         method=METHOD,
         details=sample.details(),
         neighbours=account.neighbours,
+        expects=sample.expects,
     )
 
 
@@ -92,6 +97,14 @@ class _Sample:
             f"a secret coin for each user and group keeps {float(self.mechanism.rate):.4g} of "
             "them; counts are divided by that"
         )
+
+    def expects(self) -> tuple[Case, ...]:
+        """The chance of the sample, in the smallest groups that are mostly shown."""
+        least, rate = self.mechanism.size_missed_with(0.5), float(self.mechanism.rate)
+        error = OFF_SDS * math.sqrt((1 - rate) / (rate * least))
+        case = Case(error, OF_COUNT, least=least, notes=(SMALLEST,))
+        sizes = None if self.groups is not None else released_sizes(self.dataset, self.by)
+        return (limited(with_sizes(case, sizes), self.top),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         sizes = [self.mechanism.size_missed_with(chance) for chance in (0.5, 0.05, 0.001)]

@@ -61,7 +61,7 @@ class Central:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     hashed_into: None = None
     name: ClassVar[str] = "central"
-    how: ClassVar[str] = "noise on sorted counts, made to fall again"
+    how: ClassVar[str] = "noise on sorted counts; counts that it put out of order are averaged"
 
     @property
     def domain(self) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from headcount.accounting.compose import cost
 from headcount.contributions.bound import bound as bound_contributions
 from headcount.contributions.frequencies import true_frequencies
@@ -18,9 +20,11 @@ from headcount.privacy.bounds import Bounds
 from headcount.privacy.event import Event, Filtered
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases.expected import OF_COUNTS, Case
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.frequencies.bound import MAX_BOUND, choose_bound
 from headcount.releases.frequencies.draw import Central, DrawnFrequencies, Laplace
+from headcount.releases.released_profile import released_profile
 from headcount.releases.request import spell_groups
 from headcount.releases.session import Answer, Session
 from headcount.results.frequencies import rows_of, stated_numbers
@@ -38,6 +42,7 @@ STAGES = (
 )
 PROFILE_SHARE = Fraction(1, 10)
 BAR = "low to high covers the noise in the number of groups with exactly that count"
+ALL = "the error is that of all counts in sum, matched by rank"
 WORSE = (
     "Warning: the error is likely more than half of all there is; no answer might be a better "
     "one. Spend more, lower the bound, or look at fewer groups."
@@ -91,6 +96,7 @@ def plan_frequencies(
         stages=STAGES,
         details=work.details(),
         neighbours=account.neighbours,
+        expects=work.expects,
     )
 
 
@@ -139,6 +145,21 @@ class _Frequencies:
     def profile(self) -> Gaussian:
         one_change = Sensitivity.of_cell(self.account.neighbours)
         return Gaussian.calibrate(one_change, Zcdp(self.limit.rho * PROFILE_SHARE))
+
+    def expects(self) -> tuple[Case, ...]:
+        """What all counts are off by together, where a released profile says how many there are."""
+        released = None if self.groups is not None else released_profile(self.dataset, self.by)
+        if released is None:
+            return (Case(None),)
+        profile, crowd = released[0], released[0].crowd
+        bound = (
+            self.bound
+            or choose_bound(
+                np.array(profile.noisy_users), profile.sd, self.most, self.noise.expected_error
+            ).bound
+        )
+        pairs = max(1.0, float(crowd.users @ np.minimum(crowd.groups, bound)))
+        return (Case(self.noise.expected_error(pairs, bound) / pairs, OF_COUNTS, notes=(ALL,)),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         chosen = "chosen from a private profile of the users, for a tenth of the spend"

@@ -73,11 +73,11 @@ def count_in(node: Any, table: UserTable) -> str | None:
     if kind == "Distinct":
         listed = what.expressions
         if len(listed) != 1 or extra(what, {"expressions"}):
-            raise Refused(f"People are told apart by one column: {works}")
+            raise Refused(f"One column says who people are: {works}")
         if column_in(listed[0], table) != table.user:
             raise Refused(
                 f"Only people are counted without repeats, by the user column: {works}. Other "
-                "values may be rare, and their number would tell of one person"
+                "values may be rare, and their number could reveal one person"
             )
         return USERS
     is_one = kind == "Literal" and not what.is_string and what.this == "1"

@@ -38,6 +38,11 @@ CLAUSES = {
     "connect": "Only the opened table is read, row by row: CONNECT BY has no meaning here",
     "hint": "Hints to an engine have no meaning here",
 }
+BREAKS = {
+    "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP_BY", "ORDER_BY", "LIMIT", "OFFSET", "FETCH",
+    "HAVING", "QUALIFY", "WINDOW", "COMMA",
+}  # fmt: skip
+"""Beside these a comma has nothing to part; the parser reads past some of them."""
 KNOWN = {"expressions", "from_", "where", "group", "order", "limit"}
 
 
@@ -66,6 +71,7 @@ def parsed(query: str) -> Parsed:
     first = tokens[0].text.upper() if tokens else ""
     if first != "SELECT":
         raise Refused(FOREIGN.get(first, "Only SELECT asks something"))
+    _refuse_stray_commas(tokens)
     tree = _read(lambda: sqlglot.parse_one(query[: tokens[-1].end + 1]))
     if isinstance(tree, exp.SetOperation):
         raise Refused("UNION, INTERSECT and EXCEPT join queries, and one is answered at a time")
@@ -105,6 +111,13 @@ def _read(read: Callable[[], Any]) -> Any:
         found = getattr(error, "errors", None) or [{}]
         refusal = unread(found[0].get("line"), found[0].get("col"))
     raise refusal
+
+
+def _refuse_stray_commas(tokens: list[Any]) -> None:
+    kinds = ["COMMA", *(token.token_type.name for token in tokens), "COMMA"]
+    for before, kind, after in zip(kinds, kinds[1:], kinds[2:], strict=False):
+        if kind == "COMMA" and (before in {*BREAKS, "L_PAREN"} or after in {*BREAKS, "R_PAREN"}):
+            raise Refused("A comma stands where nothing is before it, or nothing after it")
 
 
 def _where(query: str, tokens: list[Any], tree: Any) -> tuple[str | None, tuple[str, ...]]:

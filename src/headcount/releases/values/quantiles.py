@@ -16,6 +16,7 @@ from headcount.errors import UsageError
 from headcount.mechanisms.exponential_quantile import read_quantile
 from headcount.mechanisms.fresh_samples.reading import Found
 from headcount.privacy.cells import Grid, read_grid
+from headcount.releases.expected import OFF, RANKS, Case
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.session import Answer, Session
 from headcount.releases.values.methods import NoisyQuantiles
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from headcount.releases.opened import Opened
     from headcount.releases.plan import Plan
 
+CHOSEN = "the error is that of the intervals; the quantiles themselves are chosen closer"
 STAGES = ("making rows",)
 ONE_EACH = "the distribution over users: each counts once, however many rows they have"
 BAR = (
@@ -80,6 +82,7 @@ def plan_quantiles(
         stages=STAGES,
         details=quantiles.details(),
         neighbours=drawn.neighbours,
+        expects=quantiles.expects,
     )
 
 
@@ -111,6 +114,14 @@ class _Quantiles:
     @property
     def rules(self) -> tuple[str, ...]:
         return value_rules(self.dataset.table, self.of, self.per_user, self.grid)
+
+    def expects(self) -> tuple[Case, ...]:
+        """How many users a quantile may be off in rank; what that is in values, nobody knows."""
+        drawn, n_rows = self.drawn, len(self.drawn.at)
+        if not isinstance(drawn, NoisyQuantiles):
+            return (Case(None, rows=n_rows),)
+        error = max(drawn.cells.rank_error(float(one), OFF) for one in drawn.at)
+        return (Case(error, RANKS, n_rows, notes=(CHOSEN,) if drawn.chosen else ()),)
 
     def details(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -18,6 +18,7 @@ from headcount.mechanisms.hierarchical_histogram import HierarchicalHistogram
 from headcount.mechanisms.hierarchy import best_shape
 from headcount.privacy.cells import Edges, read_ranges
 from headcount.privacy.spend import Zcdp
+from headcount.releases.expected import OFF_SDS, Case
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.rows import sorted_rows, with_error_bars
 from headcount.releases.session import Answer, Session
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 STAGES = ("making rows",)
 METHOD = "noise on counts of the pieces that the ranges cut the line into"
+IN_ORDER = [("at_least", "ascending", "at_start"), ("below", "ascending", "at_end")]
 BOUNDS = "none is needed: a user has one value and is in one piece"
 
 
@@ -76,6 +78,7 @@ def plan_count_ranges(
         stages=STAGES,
         details=count.details(),
         neighbours=drawn.neighbours,
+        expects=count.expects,
     )
 
 
@@ -127,6 +130,14 @@ class _Count:
             *value_rules(self.dataset.table, self.of, self.per_user, self.edges),
         )
 
+    def expects(self) -> tuple[Case, ...]:
+        """The noise of the ranges, which is public; a sample depends on how many are in them."""
+        if not isinstance(self.drawn, HierarchicalHistogram):
+            return (Case(None, rows=len(self.places)),)
+        sds = self.drawn.range_sd(self.places)
+        error = OFF_SDS * float(np.sqrt((sds**2).mean()))
+        return (Case(error, rows=len(self.places)),)
+
     def details(self) -> tuple[tuple[str, str], ...]:
         return (
             ("value", f"one for each user: {described(self.of, self.per_user)}"),
@@ -138,7 +149,8 @@ class _Count:
 
     def read_and_draw(self, session: Session) -> Answer:
         values = Values(self.dataset.table, self.of, self.per_user, self.edges, session.key)
-        rows = self._rows(values, session.chance)
+        # As they lie on the line: a range without a first number comes before all others.
+        rows = self._rows(values, session.chance).sort_by(IN_ORDER)
         session.progress(STAGES[0])
         return Answer(
             rows,

@@ -1,0 +1,83 @@
+"""Examples of every command, as its ``--help`` and the reference show them.
+
+They run as a test, from top to bottom in one empty folder: each may use what earlier ones made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import typer
+
+FIRST = "--user user_id --by page --epsilon 1 --budget 3"
+"""The first question of README, which ``headcount demo`` suggests too."""
+FIRST_COUNT = f"headcount count-users events.parquet {FIRST} --out pages.parquet"
+_ROWS = "events.parquet --user user_id"
+_SQL = "SELECT page, COUNT(DISTINCT user_id) FROM events GROUP BY page ORDER BY 2 DESC LIMIT 10"
+_ANSWERS = r"user_id\nusers by page\npublic\nall\nonce\n"
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "demo": ("headcount demo", "headcount demo small.parquet --users 1000"),
+    "start": (f"printf '{_ANSWERS}' | headcount start events.parquet",),
+    "count-users": (
+        FIRST_COUNT,
+        f"headcount count-users {_ROWS} --by time:month --spend 1/20 --json",
+        f"headcount count-users {_ROWS} --by page --within 0.10 --spend 1/10 --plan",
+    ),
+    "count-events": (
+        f"headcount count-events {_ROWS} --by page --spend 1/10 --report events.html",
+    ),
+    "distribution": (f"headcount distribution {_ROWS} --by page --spend 1/20 --csv",),
+    "frequencies": (f"headcount frequencies {_ROWS} --by page --spend 1/20 --plot curve.svg",),
+    "profile": (f"headcount profile {_ROWS} --by page --spend 1/20",),
+    "quantiles": (
+        f"headcount quantiles {_ROWS} --at 0.5 --at 0.9 --low 0 --high 1000 --spend 1/20",
+    ),
+    "count-ranges": (
+        f"headcount count-ranges {_ROWS} --range :5 --range 5:20 --range 20: --spend 1/20",
+    ),
+    "sql": (f'headcount sql events.parquet "{_SQL}" --user user_id --spend 1/20',),
+    "doctor": ("headcount doctor",),
+    "audit": ("headcount audit --mechanism gaussian",),
+    "receipt": ("headcount receipt --out receipt.json",),
+    "verify": ("headcount verify receipt.json",),
+    "ledger open": ("headcount ledger open clicks --budget 3 --quota ann=0.5",),
+    "ledger show": ("headcount ledger show",),
+    "ledger result": (
+        "headcount ledger result --plot pages.svg --report pages.html",
+        "headcount ledger result 5 --out pages.csv",
+    ),
+    "ledger statement": ("headcount ledger statement events.parquet --out statement.html",),
+    "ledger registry": ("headcount ledger registry events.parquet --out record.yaml",),
+    "ledger grant": ("headcount ledger grant analyst ann",),
+    "ledger revoke": ("headcount ledger revoke ann",),
+    "ledger verify": ("headcount ledger verify",),
+    "ledger key": ("headcount ledger key",),
+    "ledger export": ("headcount ledger export --out journal.jsonl",),
+    "stream new": (
+        "headcount stream new words.hcs --buckets 1000 --epsilon 1",
+        "headcount stream new other.hcs --like words.hcs",
+    ),
+    "stream add": ("echo hello | headcount stream add words.hcs",),
+    "stream describe": ("headcount stream describe words.hcs",),
+    "stream snapshot": ("headcount stream snapshot words.hcs copy.hcs",),
+    "stream reseal": ("headcount stream reseal words.hcs",),
+    "stream merge": ("headcount stream merge words.hcs other.hcs",),
+    "stream finish": ("headcount stream finish words.hcs --out words.csv",),
+}
+
+
+def show_examples(app: typer.Typer, within: str = "") -> None:
+    """Put its examples under the help of each command."""
+    for command in app.registered_commands:
+        path = f"{within}{command.name or getattr(command.callback, '__name__', '')}"
+        command.epilog = "\n\n".join(_lines(EXAMPLES.get(path, ())))
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            show_examples(group.typer_instance, f"{within}{group.name} ")
+
+
+def _lines(examples: tuple[str, ...]) -> Iterator[str]:
+    if examples:
+        yield "Example:" if len(examples) == 1 else "Examples:"
+    yield from (f"  {example}" for example in examples)

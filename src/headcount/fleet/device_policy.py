@@ -1,0 +1,138 @@
+"""What a device itself allows, before it works out an answer: the owner's word is not enough.
+
+A task says who asks, how often, and what it costs; a device holds that against limits of its own,
+and adds up what all tasks together cost it. Whether it takes part depends on the task, on what it
+took part in before, and on its clock. It never depends on what it would answer.
+
+**Descriptors are not signed yet.** An owner is known by name alone, as the carrier of the offer
+says it. ``is_genuine`` is where a check of a signature goes: it is handed every offer with its
+proof, and what it does not take is not answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from headcount.accounting.convert import zcdp_of
+from headcount.errors import UsageError
+from headcount.fleet.device_price import is_understated
+from headcount.fleet.offer import Offer
+from headcount.fleet.task import LARGEST_THRESHOLD, LEAST_THRESHOLD, Task
+from headcount.fleet.task_file import MOST_DAYS, MOST_SAMPLES
+from headcount.fleet.wire import Descriptor
+from headcount.privacy.argument import flag, real, whole
+from headcount.privacy.budget import Budget
+from headcount.privacy.exact import Number
+from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.spend import Zcdp
+
+DAY = 86_400
+SKEW = 300
+"""Seconds that a device's clock may be behind. Whether a round is open its server knows."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The limits of one device.
+
+    owners:        whom it answers, word for word as their tasks say it
+    max_epsilon:   for all tasks together that it answers within ``per_days`` days
+    max_delta:     the same for delta; half of it is for thresholds
+    min_threshold: the fewest devices whose answer may be shown
+    max_rate:      the largest chance that an answer is sampled
+    max_answers:   how many answers a task may sample, in all of its rounds together
+    needs_cover:   whether tasks without cover are refused, where carriers see who was sampled
+    is_genuine:    a check of what travels beside a task; none is made where it is left out
+    """
+
+    owners: Sequence[str]
+    max_epsilon: Number = 2
+    max_delta: Number = Fraction(1, 10**5)
+    per_days: int = 30
+    min_threshold: int = LEAST_THRESHOLD
+    max_rate: Number = Fraction(2, 5)
+    max_answers: int = MOST_SAMPLES
+    needs_cover: bool = True
+    is_genuine: Callable[[Offer], bool] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse limits that are none."""
+        owners: Any = self.owners
+        names = [owners] if isinstance(owners, str) else list(owners)
+        if not names or not all(isinstance(one, str) and one for one in names):
+            raise UsageError(
+                "A policy names whom the device answers: owners=['fleet-analytics@example.com']. "
+                "Nothing was sent."
+            )
+        object.__setattr__(self, "owners", tuple(names))
+        whole(1, 3_660, "30")(self.per_days, "per_days")
+        whole(LEAST_THRESHOLD, LARGEST_THRESHOLD, "5")(self.min_threshold, "min_threshold")
+        whole(1, MOST_SAMPLES, "30")(self.max_answers, "max_answers")
+        rate = real(Fraction(1, 1 << 40), Fraction(1, 2), "0.4")(self.max_rate, "max_rate")
+        object.__setattr__(self, "max_rate", rate)
+        flag(self.needs_cover, "needs_cover")
+        _ = self.limit
+
+    @cached_property
+    def limit(self) -> Zcdp:
+        """What all tasks together may cost the device within its days."""
+        return zcdp_of(Budget(epsilon=self.max_epsilon, delta=self.max_delta))
+
+    def window(self, now: int) -> int:
+        """The time from which on what was answered counts."""
+        return now - self.per_days * DAY
+
+    def refusal(self, offer: Offer, task: Task, round_: Descriptor, now: int) -> str | None:
+        """Why the device does not answer this round, or nothing where it may."""
+        if self.is_genuine is not None and not self.is_genuine(offer):
+            return "what came with the task does not prove that it is its owner's"
+        return self._of_owner(task, now) or self._of_terms(task) or _of_round(task, round_, now)
+
+    def _of_owner(self, task: Task, now: int) -> str | None:
+        if task.file.owner not in self.owners:
+            return f"the device does not answer {task.file.owner!r}"
+        days = (date.fromisoformat(task.file.expires) - _day(now)).days
+        if days < 0:
+            return f"the task ended on {task.file.expires}"
+        if days > MOST_DAYS:
+            return "the task goes on for more than a year"
+        return None
+
+    def _of_terms(self, task: Task) -> str | None:
+        terms = task.terms
+        if self.needs_cover and not task.file.cover:
+            return "the task is without cover: carriers would see whether an answer was sampled"
+        if terms.neighbours is not Neighbours.REPLACE:
+            return "the task's price hides how many devices take part, which can be seen"
+        if terms.rate > Fraction(self.max_rate):
+            return f"an answer would be sampled with chance {float(terms.rate):.4g}"
+        if terms.threshold < self.min_threshold:
+            return f"an answer of {terms.threshold} devices would be shown"
+        if task.n_samples > self.max_answers:
+            return f"{task.n_samples:,} answers would be sampled"
+        if terms.rho > self.limit.rho or terms.delta > self.limit.delta:
+            return "the task costs more than the device allows itself"
+        if is_understated(task):
+            return "the task costs a device more than it says"
+        return None
+
+
+def _of_round(task: Task, round_: Descriptor, now: int) -> str | None:
+    if round_.task != task.id:
+        return "the round is of another task"
+    if round_.round >= task.file.rounds.n:
+        return f"the task has {task.file.rounds.n} rounds, and this would be one more"
+    if round_.closes - round_.opens > task.file.rounds.keep_open:
+        return "the round is open for longer than the task says"
+    if not round_.opens - SKEW <= now < round_.closes:
+        return "the round is not open by the device's clock"
+    return None
+
+
+def _day(seconds: int) -> date:
+    return datetime.fromtimestamp(seconds, UTC).date()
