@@ -97,9 +97,10 @@ test-odd-calls calls="5000":
 test-odd *args:
     {{ bin }}/pytest -q -n 2 tests/odd {{ args }}
 
-# Service and whole paths, on two processes: what starts servers and processes of its own
+# Service, then whole paths, on two processes: service forks, and Spark's threads must not be there
 test-last *args:
-    {{ bin }}/pytest -q -n 2 --dist loadfile tests/service tests/e2e {{ args }}
+    {{ bin }}/pytest -q -n 2 --dist loadfile tests/service {{ args }}
+    {{ bin }}/pytest -q -n 2 --dist loadfile tests/e2e {{ args }}
 
 # Every test there is
 test-all: test test-statistical test-reading test-odd test-engines test-last

@@ -37,6 +37,7 @@ DRAWN = (
             "quantiles",
             "robots",
             "sample",
+            "seen",
             "stream",
             "top",
             "withheld",

@@ -148,8 +148,7 @@ PICTURES: dict[str, Any] = {
     "users by two": lambda data: data.count_users(
         ["page", hc.truncate("time", "month")], spend=SPEND
     ),
-    # At epsilon 1 a count of events shows no row now and then.
-    "events": lambda data: data.count_events("page", spend=hc.Budget(epsilon=5)),
+    "events": lambda data: data.count_events("page", spend=SPEND),
     "distribution": lambda data: data.distribution("page", spend=SPEND),
     "frequencies": lambda data: data.frequencies("page", spend=SPEND),
     "quantiles": lambda data: data.quantiles(
@@ -166,7 +165,7 @@ PICTURES: dict[str, Any] = {
 def test_pictures_of_every_verb(
     data: Any, browser: Browser, seen: Path, tmp_path: Path, name: str
 ) -> None:
-    release = PICTURES[name](data).release()
+    release = PICTURES[name](data).release(fresh=True)
     assert len(release)
     page = looked_at(browser, release.plot(tmp_path / "chart.svg"), seen / f"{name} svg")
     assert page.value("document.querySelectorAll('[aria-roledescription]').length") > 3

@@ -31,6 +31,8 @@ FORK = multiprocessing.get_context("fork")
 # One charge of this is a hundredth of rho 1, without a remainder.
 ONE = GaussianNoise(Fraction(1), Fraction(50))
 ONE_IN_UNITS = Fraction(1, 100) / RHO_UNIT
+# What hangs is named before the runner's own limit ends everything.
+MOST_SECONDS = 14_000 if os.environ.get("HEADCOUNT_LONG") else 600
 HUNDRED = Budget(rho=1, delta=1e-6)
 PLENTY = Budget(rho=1_000_000, delta=1e-6)
 
@@ -147,9 +149,21 @@ def together(n: int, program: Callable[..., Any], *arguments: Any) -> list[Any]:
     processes = [FORK.Process(target=run, args=(number,)) for number in range(n)]
     for process in processes:
         process.start()
-    got = [answers.get() for _ in processes]
-    for process in processes:
-        process.join()
+    got: list[tuple[bool, Any]] = []
+
+    def all_ended() -> bool:
+        ended = all(process.exitcode is not None for process in processes)
+        while not answers.empty():
+            got.append(answers.get())
+        return ended
+
+    try:
+        wait_until(all_ended, MOST_SECONDS)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+    assert len(got) == n, f"{n - len(got)} ended without an answer"
     for good, answer in got:
         assert good, answer
     return [answer for _, answer in got]

@@ -36,7 +36,9 @@ class EqualErrorPlan:
     @property
     def shares(self) -> Shares:
         """What each stage may cost."""
-        return Shares.of(self.limit, is_profiled=self.profile is not None)
+        return Shares.of(
+            self.limit, is_profiled=self.profile is not None, bias=self.tuning.bias_share
+        )
 
     @property
     def tuning(self) -> tuning.Tuning:

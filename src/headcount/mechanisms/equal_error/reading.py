@@ -14,7 +14,6 @@ import numpy as np
 
 from headcount.accounting.tail import upper_tail
 from headcount.mechanisms.equal_error.tuning import (
-    BIAS,
     CERTAIN_CELL,
     DISCOVER,
     FEW_OF,
@@ -29,6 +28,7 @@ from headcount.mechanisms.equal_error.tuning import (
     ROW_MISS,
     SCALE,
     SECOND_BEST_MISS,
+    USERS,
 )
 
 if TYPE_CHECKING:
@@ -56,11 +56,18 @@ class Shares:
     hidden: Fraction
 
     @classmethod
-    def of(cls, limit: Zcdp, *, is_profiled: bool = False, discover: Fraction = DISCOVER) -> Shares:
+    def of(
+        cls,
+        limit: Zcdp,
+        *,
+        is_profiled: bool = False,
+        discover: Fraction = DISCOVER,
+        bias: Fraction = USERS.bias_share,
+    ) -> Shares:
         """Fixed shares of the request; measuring takes what is left."""
         rho, profile = limit.rho, Fraction(0) if is_profiled else PROFILE
         fixed = [
-            rho * share for share in (profile, discover, SCALE, GUARD, PICK, HEAVY, BIAS, HIDDEN)
+            rho * share for share in (profile, discover, SCALE, GUARD, PICK, HEAVY, bias, HIDDEN)
         ]
         measure = rho - sum(fixed)
         first = measure * FIRST_ROUND
