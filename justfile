@@ -58,7 +58,7 @@ test-statistical *args:
 
 # One test body on DuckDB, PostgreSQL and Spark
 test-engines *args:
-    {{ bin }}/pytest -q tests/engines {{ args }}
+    {{ bin }}/pytest -q -n 2 --dist loadfile tests/engines {{ args }}
 
 # Races, kills, crashes and tampering of the ledger on SQLite and PostgreSQL
 test-service *args:
@@ -113,12 +113,12 @@ sampling-plans plans="1000":
 property-long:
     HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_sensitivity.py {{ long }}
 
-# The fast tests on another Python
+# The unit tests on another Python; the rules hold of the source, whichever reads it
 test-python version:
     uv venv --quiet --allow-existing --python {{ version }} .venvs/py{{ version }}
     uv pip sync --quiet --python .venvs/py{{ version }} --require-hashes requirements/dev.lock
     uv pip install --quiet --python .venvs/py{{ version }} --no-deps --editable .
-    .venvs/py{{ version }}/bin/pytest -q -n 2 tests/unit tests/rules
+    .venvs/py{{ version }}/bin/pytest -q -n 2 tests/unit
 
 # The law of reading on 10,000 random CSV files, and on 1,000 tables of every other source
 reading-long:
