@@ -105,6 +105,8 @@ class Losses:
 
     lost: Floats
     sds: Floats
+    measured: Floats
+    """Before what the heaviest may have hidden is added."""
 
 
 def losses_of_rows(
@@ -112,7 +114,7 @@ def losses_of_rows(
 ) -> Losses:
     """A curve of size through the classes, steeper for rows of heavy users, and what is left."""
     lost, sds, tilt, tilt_variance = _curve(found, log_sizes, tilts)
-    lost = np.clip(lost, 0, 1)
+    measured = lost = np.clip(lost, 0, 1)
     unread = 1 - tilts.reliable
     uneven = (
         found.unsure**2 + row_to_row**2 + tilt**2 + tilt_variance + (tuning.UNREAD * unread) ** 2
@@ -121,16 +123,17 @@ def losses_of_rows(
     sds = np.hypot(sds, tuning.BEYOND * (1 + much) * lost**2)
     lost = lost * (1 + much * lost)
     variance = uneven * lost**2 + tuning.OF_FEW * lost / np.maximum(counts, 1) + sds**2
-    return Losses(lost, np.sqrt(variance))
+    return Losses(lost, np.sqrt(variance), measured)
 
 
-def _steepness(found: ClassLosses, per_class: Floats) -> tuple[float, float]:
+def _steepness(found: ClassLosses, per_class: Floats, n_rows: int) -> tuple[float, float]:
     """How steep and how bent the curve may be: what makes these losses least surprising."""
     # Losses are not negative, so where little is lost there is nothing for a curve to go down to.
     precision = found.sds**-2.0
     usual = max(0.0, float((found.lost * precision).sum() / precision.sum()))
     usual += 1 / math.sqrt(float(precision.sum()))
-    slopes = [min(sd, usual) for sd in tuning.SLOPES]
+    steeper = (tuning.FEW_SLOPE,) if n_rows < tuning.FEW else ()
+    slopes = [min(sd, usual) for sd in (*tuning.SLOPES, *steeper)]
     knees = [min(sd, 2 * usual) for sd in tuning.KNEES]
 
     def surprise(slope_and_knee: tuple[float, float]) -> float:
@@ -156,7 +159,7 @@ def _curve(
 
     per_class = design(middles)
 
-    slope, knee = _steepness(found, per_class)
+    slope, knee = _steepness(found, per_class, len(log_sizes))
     scaled = per_class / noise[:, None]
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag([0.0, slope**-2, knee**-2]))
 

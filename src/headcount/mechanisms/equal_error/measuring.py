@@ -120,7 +120,7 @@ class Measuring:
         losses = self.losses((first, second), mean, sizes, chosen, shares)
         counts = mean * (1 + losses.lost)
         sds = np.hypot((1 + losses.lost) / np.sqrt(precision), losses.sds * counts)
-        return Measured(counts, sds, Lost.of(losses.lost, counts))
+        return Measured(counts, sds, Lost.of(losses.measured, counts))
 
     def noise_of(self, sizes: Floats, tau: float) -> Floats:
         """The relative noise of each row."""
@@ -140,11 +140,12 @@ class Measuring:
 
     def norm(self, finer: Floats, n_rows: int, tau: float, rho: Fraction) -> float:
         """How much of a loss one user may tell: as much as the noise on it is to allow."""
-        own, is_few = self.plan.tuning, n_rows < tuning.NONE_SIZED
+        own, is_few = self.plan.tuning, n_rows < tuning.FEW
         clip = tau * math.sqrt(2 * self.shares.measure)
         most_noise = own.few_noise if is_few else own.bias_noise
+        cap = own.few_cap if is_few else own.bias_cap
         return min(
-            own.bias_cap * clip * math.sqrt(float((finer**2).sum()) / n_rows),
+            cap * clip * math.sqrt(float((finer**2).sum()) / n_rows),
             most_noise * self.plan.within * math.sqrt(2 * rho),
         )
 

@@ -97,6 +97,10 @@ class Shares:
         first = left * FIRST_ROUND
         return replace(self, first_round=first, second_round=left - first)
 
+    def asking_more(self, more: Fraction) -> Shares:
+        """With so much more for the bias, from measuring."""
+        return replace(self.less(more), bias=self.bias + more)
+
 
 @dataclass(frozen=True, slots=True)
 class Crowd:

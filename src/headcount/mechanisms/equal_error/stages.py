@@ -160,6 +160,8 @@ class Run(Steps):
             n_rows, tau = self.picked(known, found, shares)
         index = found.by_guess[:n_rows].astype(np.int64)
         chosen = Chosen(index, found.guess[index], found.weights[index], found.sds[index], tau)
+        if n_rows < tuning.FEW:
+            shares = shares.asking_more(self.plan.tuning.few_bias * self.plan.limit.rho)
         measuring = Measuring(self.plan, shares, known, self.noisy, self.progress)
         measured = measuring.measured(chosen)
         if measured.lost.mean > tuning.MOST_LOST:
