@@ -237,3 +237,13 @@ def fleet(server: Server, tmp_path: Path, core: Any) -> Iterator[Any]:
     for child in made.frozen:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+@pytest.fixture
+def servers(fleet: Any, clients: ModuleType) -> Iterator[Any]:
+    """A fleet whose servers are started by whoever tests them."""
+    from tests.service.fleet_servers import Servers
+
+    made = Servers(fleet, clients)
+    yield made
+    made.end()

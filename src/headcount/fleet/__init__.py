@@ -9,6 +9,9 @@
   words.
 - ``core``: sealed reports in, counts from the threshold on out.
 - ``store``, ``migrate``, ``intake``: tasks, rounds and sealed posts on PostgreSQL.
+- ``ingest``, ``relay``, ``relay_*``, ``tokens``, ``upload``, ``posts``: reports over HTTP, past a
+  relay that takes names off, into that store.
+- ``serving``, ``asgi``, ``connection``, ``fresh``, ``refusals``: how these two are served.
 - ``door``, ``lease``, ``released``: charge, open, count, store, release; each step in one place.
 - ``keybox``, ``sandbox``, ``frames``, ``core_process``, ``core_client``: the core in a process of
   its own, with the keys.

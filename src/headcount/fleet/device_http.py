@@ -5,7 +5,7 @@ in its one spelling, the others in hex. ``POST {relay}/rounds/{hash of the descr
 takes one report: 204 when it is on disk, 409 when the round is over, anything else is tried again.
 
 No redirect is followed and no proxy of the environment is used: a device speaks to the place that
-it was given. There is no server for this in headcount yet.
+it was given. ``upload`` is the other side.
 """
 
 from __future__ import annotations

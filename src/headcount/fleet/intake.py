@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from headcount.errors import FleetError, UsageError
-from headcount.fleet.store import MOST_BYTES, FleetStore
-from headcount.fleet.wire import OVERHEAD, PAD
+from headcount.errors import FleetError
+from headcount.fleet.posts import check_post
+from headcount.fleet.store import FleetStore
 
-REPORT = PAD + OVERHEAD
 MOST_GROUP = 1 << 24
 """Bytes that are written at a time."""
 MOST_WAITING = 1 << 26
@@ -76,12 +75,3 @@ class Intake:
             (group if fits else rest).append(one)
         self._waiting = rest
         return group
-
-
-def check_post(body: bytes) -> None:
-    """Refuse what is not reports of one length, end to end."""
-    if not 0 < len(body) <= MOST_BYTES or len(body) % REPORT:
-        raise UsageError(
-            f"A post is reports of {REPORT} bytes, end to end, at most {MOST_BYTES:,} bytes. "
-            "Nothing was taken."
-        )

@@ -24,14 +24,13 @@ from headcount.ledger.stores.postgres import settings_of, wrong_settings
 from headcount.ledger.stores.refusals import is_forbidden, reason
 
 T = TypeVar("T")
-MOST_BYTES = 1 << 22
-"""Of one post."""
 ROUND = (
     "SELECT r.id, r.number, r.state, r.descriptor, r.token, r.has_ended, t.spelled, t.account, "
     "t.entry FROM fleet.round r JOIN fleet.task t ON t.id = r.task "
 )
 BY_ID, BY_NUMBER = f"{ROUND} WHERE r.id = %s", f"{ROUND} WHERE r.task = %s AND r.number = %s"
 NOT_ENDED = f"{ROUND} WHERE r.state IN ('released', 'cancelled') AND NOT r.has_ended ORDER BY r.id"
+OPEN = f"{ROUND} WHERE r.state = 'open' AND r.closes > clock_timestamp() ORDER BY r.id"
 TASK = "SELECT spelled, account, entry FROM fleet.task WHERE id = %s"
 # In the order of the digests, which is the same whenever they are read.
 POSTS = (
@@ -144,6 +143,10 @@ class FleetStore:
         """A round by its number."""
         found = self._ask(BY_NUMBER, task, number)
         return _round(found[0]) if found else None
+
+    def open_rounds(self) -> list[Round]:
+        """Rounds that take reports now."""
+        return [_round(row) for row in self._ask(OPEN)]
 
     def not_ended(self) -> list[Round]:
         """Rounds that are over, and of which a key or posts may be left."""

@@ -1,0 +1,47 @@
+"""The ingest: reports over HTTP into the database, and open rounds out of it.
+
+It has no key and can open nothing. A post is one row, whoever sends it and however often, and is
+acknowledged when it is on disk.
+"""
+
+from __future__ import annotations
+
+from headcount.fleet.fresh import Fresh
+from headcount.fleet.intake import Intake
+from headcount.fleet.offer import Offer
+from headcount.fleet.posts import MOST_BYTES
+from headcount.fleet.store import FleetStore, Round
+from headcount.fleet.upload import Senders
+
+SECONDS = 1.0
+"""That a list of rounds may be old. Whether a round is open is asked at each write."""
+
+
+class Ingest:
+    """Takes posts for one database.
+
+    senders: the relays that may ask; everybody who reaches it where there is none
+    """
+
+    most = MOST_BYTES
+
+    def __init__(self, store: FleetStore, senders: Senders | None = None) -> None:
+        self.senders = senders
+        self._intake = Intake(store)
+        self._rounds: Fresh[dict[bytes, Round]] = Fresh(
+            lambda: {one.descriptor.hash: one for one in store.open_rounds()}, SECONDS
+        )
+
+    async def offers(self) -> list[Offer]:
+        """The rounds that are open."""
+        rounds = await self._rounds.recent()
+        return [Offer(one.task.spelled, one.descriptor.spelled) for one in rounds.values()]
+
+    async def take(self, sender: str, of: bytes, body: bytes) -> bool:
+        """Whether the reports are on disk; they are not where the round is over."""
+        # One that was opened a moment ago is none that is over: a device would give it up.
+        found = (await self._rounds.recent()).get(of) or (await self._rounds.now()).get(of)
+        return found is not None and await self._intake.post(found.id, body)
+
+    def stop(self) -> None:
+        """Nothing waits here for anything but the database."""

@@ -1,0 +1,119 @@
+"""What devices and relays ask a fleet over HTTP; the other side of ``device_http``.
+
+``GET /rounds``: the rounds that are open, as JSON. ``POST`` or ``PUT
+/rounds/{hash of the descriptor}/reports``: reports of 320 bytes end to end; 204 when they are on
+disk, 409 when the round is over. ``GET /healthz``: the process answers. ``GET /readyz``: so does
+what it needs.
+
+A relay and an ingest answer the same, so that a device cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Iterable
+from typing import Protocol, TypeVar
+
+from headcount.fleet.asgi import Asked, Reply
+from headcount.fleet.device_http import MEDIA
+from headcount.fleet.offer import Offer
+from headcount.fleet.posts import check_post
+from headcount.fleet.refusals import (
+    BusyError,
+    NotHereError,
+    OverError,
+    UnknownSenderError,
+    WrongMediaError,
+    WrongMethodError,
+)
+
+T = TypeVar("T")
+REPORTS = re.compile(r"/rounds/([0-9a-f]{64})/reports")
+BODY_SECONDS = 10.0
+"""That a body may take."""
+ANSWER_SECONDS = 25.0
+"""That anything else may take: less than a device waits."""
+
+
+class Senders(Protocol):
+    """Who may ask."""
+
+    def named(self, token: str) -> str | None:
+        """Whose token this is, if it is anybody's."""
+        ...
+
+
+class Side(Protocol):
+    """What an ingest and a relay do each in their own way."""
+
+    most: int
+    """Bytes of one post."""
+    senders: Senders | None
+    """Who may ask; everybody who reaches the server where there is none."""
+
+    async def offers(self) -> list[Offer]:
+        """The rounds that are open."""
+        ...
+
+    async def take(self, sender: str, of: bytes, body: bytes) -> bool:
+        """Whether the reports are on disk; they are not where the round is over."""
+        ...
+
+
+async def answered(side: Side, asked: Asked) -> Reply:
+    """The reply to one request."""
+    reports = REPORTS.fullmatch(asked.path)
+    if reports is None and asked.path not in ("/rounds", "/healthz", "/readyz"):
+        raise NotHereError
+    if asked.method not in (("POST", "PUT") if reports else ("GET", "HEAD")):
+        raise WrongMethodError
+    if asked.path == "/healthz":
+        return Reply()
+    if asked.path == "/readyz":
+        await _in_time(side.offers())
+        return Reply()
+    sender = _sender(side.senders, asked)
+    if reports is None:
+        return Reply(200, listed(await _in_time(side.offers())), "application/json")
+    if asked.headers.get(b"content-type") != MEDIA.encode() or b"content-encoding" in asked.headers:
+        raise WrongMediaError
+    body = await asked.body(side.most, BODY_SECONDS)
+    check_post(body)
+    if not await _in_time(side.take(sender, bytes.fromhex(reports[1]), body)):
+        raise OverError
+    return Reply()
+
+
+def listed(offers: Iterable[Offer]) -> bytes:
+    """Rounds as JSON: each task in its one spelling, the others in hex."""
+    rounds = [
+        {
+            "task": one.task.decode(),
+            "descriptor": one.descriptor.hex(),
+            "proof": one.proof.hex(),
+        }
+        for one in offers
+    ]
+    return json.dumps({"rounds": rounds}).encode()
+
+
+def _sender(senders: Senders | None, asked: Asked) -> str:
+    if senders is None:
+        return ""
+    kind, _, token = asked.headers.get(b"authorization", b"").partition(b" ")
+    if kind.lower() != b"bearer" or not token.isascii():
+        raise UnknownSenderError
+    sender = senders.named(token.decode().strip())
+    if sender is None:
+        raise UnknownSenderError
+    return sender
+
+
+async def _in_time(job: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await job
+    except TimeoutError:
+        raise BusyError from None
