@@ -20,6 +20,7 @@ from tests.service.test_fleet_uploads import held, waiters
 
 from headcount.fleet import connection, upload
 from headcount.fleet.device_http import Http
+from headcount.fleet.refusals import RefusedError
 from headcount.fleet.store import FleetStore
 from headcount.fleet.tokens import add_senders
 from headcount.trials.seam import swapped
@@ -143,10 +144,10 @@ def test_one_who_is_slow_is_let_go(servers: Servers) -> None:
         f"{where}{media}Content-Length: 320\r\n\r\n".encode() + sealed[:-1],
         where.encode(),
         b"",
-        f"{where}X: ".encode() + b"x" * (1 << 15),
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"x" * (1 << 21) + b"\r\n\r\n",
     ]
     with ThreadPoolExecutor(4) as pool:
-        told = [pool.submit(slowly, ingest.port, head, 20) for head in heads]
+        told = [pool.submit(slowly, ingest.port, head, 10) for head in heads]
         assert ingest.post(described, sealed) == 204
         found = [one.exception() or one.result()[1] for one in told]
     assert isinstance(found[0], bytes)
@@ -168,7 +169,9 @@ def test_without_a_database_nothing_is_acknowledged(
     assert ingest.post(described, posts[0]) == 204
     assert [ingest.ask("GET", path)[0] for path in ("/readyz", "/healthz")] == [204, 204]
     server_of_its_own.crash()
-    assert ingest.post(described, posts[1]) == 503
+    where = f"/rounds/{described.hash.hex()}/reports"
+    status, told = ingest.ask("POST", where, posts[1])
+    assert (status, told["detail"]) == (503, RefusedError.detail)
     servers.clients.wait_until(lambda: ingest.ask("GET", "/readyz")[0] == 503, 30)
     assert ingest.ask("GET", "/rounds")[0] == 503
     assert ingest.ask("GET", "/healthz")[0] == 204
@@ -180,6 +183,21 @@ def test_without_a_database_nothing_is_acknowledged(
     assert {ingest.post(described, post) for post in posts} == {204}
     assert shown(door, task) == truth(task)
     assert servers.printed() == b""
+
+
+def test_a_round_takes_reports_as_soon_as_it_is_open(servers: Servers) -> None:
+    """Whoever asked for a list just before does not let a device give it up."""
+    door, task, described = servers.open()
+    ingest = servers.ingest()
+    assert len(ingest.ask("GET", "/rounds")[1]["rounds"]) == 1
+    fresh = door.open_round(task.id, 1)
+    (sealed,) = reports(task, fresh, ["mail"])
+    assert ingest.post(fresh, sealed) == 204
+    assert len(ingest.ask("GET", "/rounds")[1]["rounds"]) == 2
+    # Nor does it go on offering one that is over, for long.
+    door.close(task.id, 0)
+    assert ingest.post(described, reports(task, described, ["mail"])[0]) == 409
+    servers.clients.wait_until(lambda: len(ingest.ask("GET", "/rounds")[1]["rounds"]) == 1, 30)
 
 
 def test_nobody_is_answered_before_it_is_written(servers: Servers) -> None:

@@ -24,6 +24,11 @@ class Fresh(Generic[T]):
         self._reading: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1)
 
+    @property
+    def last(self) -> T | None:
+        """As it was when it was read last."""
+        return None if self._found is None else self._found[1]
+
     async def recent(self) -> T:
         """As it was a moment ago."""
         return await self._since(time.monotonic() - self._seconds)

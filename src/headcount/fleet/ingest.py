@@ -11,10 +11,7 @@ from headcount.fleet.intake import Intake
 from headcount.fleet.offer import Offer
 from headcount.fleet.posts import MOST_BYTES
 from headcount.fleet.store import FleetStore, Round
-from headcount.fleet.upload import Senders
-
-SECONDS = 1.0
-"""That a list of rounds may be old. Whether a round is open is asked at each write."""
+from headcount.fleet.upload import LIST_SECONDS, Senders
 
 
 class Ingest:
@@ -29,7 +26,7 @@ class Ingest:
         self.senders = senders
         self._intake = Intake(store)
         self._rounds: Fresh[dict[bytes, Round]] = Fresh(
-            lambda: {one.descriptor.hash: one for one in store.open_rounds()}, SECONDS
+            lambda: {one.descriptor.hash: one for one in store.open_rounds()}, LIST_SECONDS
         )
 
     async def offers(self) -> list[Offer]:

@@ -7,6 +7,7 @@ knows of a round is in memory and is forgotten when the round closes, or the pro
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,14 +19,12 @@ from headcount.fleet.refusals import BusyError
 from headcount.fleet.relay_mix import DELAY_SECONDS, GATHER_SECONDS, Mix
 from headcount.fleet.relay_once import Once
 from headcount.fleet.task import task_from
+from headcount.fleet.upload import LIST_SECONDS, Senders
 from headcount.fleet.wire import ID_BYTES, descriptor_from
 
 if TYPE_CHECKING:
     from headcount.fleet.offer import Offer, Transport
-    from headcount.fleet.upload import Senders
 
-LIST_SECONDS = 1.0
-"""That a list of rounds may be old."""
 POST_SECONDS = 8.0
 """That one post may take."""
 
@@ -77,11 +76,7 @@ class Relay:
 
     async def take(self, sender: str, of: bytes, body: bytes) -> bool:
         """Whether the ingest has the report on disk; it has not where the round is over."""
-        rounds = await self._rounds.recent()
-        if of not in rounds:
-            rounds = await self._rounds.now()
-        self._once.keep(rounds, time.monotonic())
-        found = rounds.get(of)
+        found = await self._found(of)
         if found is None:
             return False
         # From here on nothing has the sender's name but a hash of it.
@@ -92,6 +87,21 @@ class Relay:
             found.answers,
             lambda: self._mix.send(found.offer.descriptor, body),
         )
+
+    async def _found(self, of: bytes) -> Open | None:
+        try:
+            rounds = await self._rounds.recent()
+        except BusyError:
+            # An ingest that is away may be back before a post is given up.
+            rounds = self._rounds.last or {}
+            if of not in rounds:
+                raise
+        if of not in rounds:
+            # The ingest's own list may be as old, and a device gives up a round that is over.
+            await asyncio.sleep(LIST_SECONDS)
+            rounds = await self._rounds.now()
+        self._once.keep(rounds, time.monotonic())
+        return rounds.get(of)
 
     def stop(self) -> None:
         """Wait for no further reports."""

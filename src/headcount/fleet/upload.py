@@ -31,6 +31,8 @@ from headcount.fleet.refusals import (
 
 T = TypeVar("T")
 REPORTS = re.compile(r"/rounds/([0-9a-f]{64})/reports")
+LIST_SECONDS = 1.0
+"""That a list of rounds may be old. Whether a round is open is asked at each write."""
 BODY_SECONDS = 10.0
 """That a body may take."""
 ANSWER_SECONDS = 25.0
