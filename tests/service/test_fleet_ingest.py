@@ -20,12 +20,13 @@ from tests.service.test_fleet_uploads import held, waiters
 
 from headcount.fleet import connection, upload
 from headcount.fleet.device_http import Http
-from headcount.fleet.refusals import RefusedError
+from headcount.fleet.refusals import MALFORMED, RefusedError
 from headcount.fleet.store import FleetStore
 from headcount.fleet.tokens import add_senders
 from headcount.trials.seam import swapped
 
 pytestmark = pytest.mark.postgres
+WRITTEN = {MALFORMED[1], *(one.detail for one in RefusedError.__subclasses__())}
 
 
 def shown(door: Any, task: Any) -> dict[str, int]:
@@ -108,6 +109,7 @@ def test_what_is_not_a_post_is_refused_in_words_that_were_written_before(servers
     for status, _, said in found:
         assert said["status"] == status
         assert set(said) == {"type", "title", "status", "detail"}
+        assert said["detail"] in WRITTEN
     # One text for one status, whatever was asked: nothing of a request is in it.
     assert len({said["detail"] for _, _, said in found}) == len({told for _, told, _ in found})
     assert servers.printed() == b""
@@ -135,7 +137,7 @@ def test_a_body_without_a_length_is_taken_and_one_that_never_ends_is_not(servers
 def test_one_who_is_slow_is_let_go(servers: Servers) -> None:
     """In the middle of a body, in the middle of a head, and before it; others do not notice."""
     _, task, described = servers.open()
-    with swapped(upload, "BODY_SECONDS", 1.0), swapped(connection, "HEAD_SECONDS", 1.0):
+    with swapped(upload, "BODY_SECONDS", 0.5), swapped(connection, "HEAD_SECONDS", 0.5):
         ingest = servers.ingest()
     where = f"POST /rounds/{described.hash.hex()}/reports HTTP/1.1\r\nHost: x\r\n"
     media = f"Content-Type: {HEADERS['Content-Type']}\r\n"
@@ -147,7 +149,7 @@ def test_one_who_is_slow_is_let_go(servers: Servers) -> None:
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"x" * (1 << 21) + b"\r\n\r\n",
     ]
     with ThreadPoolExecutor(4) as pool:
-        told = [pool.submit(slowly, ingest.port, head, 10) for head in heads]
+        told = [pool.submit(slowly, ingest.port, head, 6) for head in heads]
         assert ingest.post(described, sealed) == 204
         found = [one.exception() or one.result()[1] for one in told]
     assert isinstance(found[0], bytes)
