@@ -39,7 +39,7 @@ MAY = {
         "fleet/device_secret.py": "the secret of a device, by which its coins fall",
         "fleet/relay_mix.py": "the order of reports in a post, and how long it waits",
         "fleet/relay_once.py": "keys under which a relay knows devices while a round is open",
-        "fleet/tokens.py": "tokens of devices and relays",
+        "fleet/senders.py": "tokens of devices and relays",
         "releases/run.py": "the secret of a release",
         "streams/terms.py": "public seeds and names of streams",
         "trials/pan_private.py": "the moment of an intrusion that is tried",

@@ -18,7 +18,7 @@ from tests.service.fleets import written
 from headcount.fleet import serving
 from headcount.fleet.device_http import MEDIA, Http
 from headcount.fleet.relay import POST_SECONDS, Relay
-from headcount.fleet.tokens import TokenFile, add_senders
+from headcount.fleet.senders import TokenFile, add_senders
 from headcount.fleet.wire import Descriptor
 
 Made = Callable[[], serving.Stopping]

@@ -22,7 +22,7 @@ from headcount.fleet import connection, upload
 from headcount.fleet.device_http import Http
 from headcount.fleet.refusals import MALFORMED, RefusedError
 from headcount.fleet.store import FleetStore
-from headcount.fleet.tokens import add_senders
+from headcount.fleet.senders import add_senders
 from headcount.trials.seam import swapped
 
 pytestmark = pytest.mark.postgres

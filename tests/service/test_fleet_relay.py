@@ -27,7 +27,7 @@ from headcount.fleet.device_http import Http
 from headcount.fleet.relay_mix import MOST_REPORTS
 from headcount.fleet.store import FleetStore
 from headcount.fleet.task import Task
-from headcount.fleet.tokens import add_senders
+from headcount.fleet.senders import add_senders
 from headcount.trials.seam import swapped
 
 pytestmark = pytest.mark.postgres

@@ -21,7 +21,7 @@ from headcount.errors import HeadcountError, MissingExtraError, UsageError
 from headcount.fleet.asgi import application
 from headcount.fleet.device_http import Http
 from headcount.fleet.relay import POST_SECONDS, Relay
-from headcount.fleet.tokens import TokenFile
+from headcount.fleet.senders import TokenFile
 from headcount.fleet.upload import Side, answered
 
 HOST = "127.0.0.1"

@@ -13,7 +13,7 @@ from headcount.fleet import tokens
 from headcount.fleet.refusals import EnoughError
 from headcount.fleet.relay_mix import shuffled
 from headcount.fleet.relay_once import FORGET_SECONDS, Once
-from headcount.fleet.tokens import TokenFile, add_senders
+from headcount.fleet.senders import TokenFile, add_senders
 from headcount.trials.seam import swapped
 
 ROUND, OTHER = b"r" * 32, b"o" * 32

@@ -54,7 +54,7 @@ class TokenFile:
         except (OSError, UnicodeDecodeError):
             raise UsageError(
                 f"The file of tokens {str(self._path)!r} cannot be read. Write one with "
-                "headcount.fleet.tokens.add_senders. Nothing was taken."
+                "headcount.fleet.senders.add_senders. Nothing was taken."
             ) from None
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise UsageError(
