@@ -197,10 +197,11 @@ bench-quick:
 docs:
     {{ bin }}/zensical build --clean --strict
 
-# Write the references again: the command line's from --help, Python's from docstrings
+# Write the references again: the command line's from --help, Python's from docstrings, the control API's
 reference:
     {{ bin }}/python scripts/cli_reference.py
     {{ bin }}/python scripts/api_reference.py
+    {{ bin }}/python scripts/control_reference.py
 
 # Show the changelog that the fragments make
 changelog:

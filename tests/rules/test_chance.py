@@ -40,6 +40,7 @@ MAY = {
         "fleet/relay_mix.py": "the order of reports in a post, and how long it waits",
         "fleet/relay_once.py": "keys under which a relay knows devices while a round is open",
         "fleet/senders.py": "tokens of devices and relays",
+        "fleet/tokens.py": "tokens of people who use the control API",
         "releases/run.py": "the secret of a release",
         "streams/terms.py": "public seeds and names of streams",
         "trials/pan_private.py": "the moment of an intrusion that is tried",
@@ -56,7 +57,10 @@ MAY = {
         "ledger/stores/migrations/versions/r0001_journal.py": "the name of a ledger",
     },
     "X25519PrivateKey": {"fleet/seal.py": "keys of rounds, which the library draws"},
-    "Ed25519PrivateKey": {"ledger/keys.py": "keys of receipts, which the library draws"},
+    "Ed25519PrivateKey": {
+        "fleet/owner_key.py": "keys of owners, which the library draws",
+        "ledger/keys.py": "keys of receipts, which the library draws",
+    },
     "getrandom": {"cli/doctor.py": "whether the system has any; nothing is drawn from it"},
     "SystemRandom": {},
 }

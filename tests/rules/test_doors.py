@@ -27,7 +27,11 @@ MAY = {
     "store_part": {"ledger/": "it is made here", "fleet/door.py": "the door to devices' answers"},
     "core_client": {"fleet/door.py": "it asks the core"},
     "KeyBox": {"fleet/keybox.py": "it is made here", "fleet/core_process.py": "the core's own"},
-    "Door": {"fleet/door.py": "it is made here"},
+    "Door": {
+        "fleet/door.py": "it is made here",
+        "fleet/driver.py": "opens, counts and ends by it",
+        "fleet/control.py": "applies tasks by it, and has no core",
+    },
 }
 SQL = frozenset({"exec_driver_sql", "execute", "executemany", "fetchall", "cursor", "text"})
 MAY_ASK = {

@@ -33,6 +33,7 @@ LOOK_AT_SIZES = {
     "cli/": {"cli/show.py": "rows of a release, which were published"},
 }
 ENVIRONMENT = {
+    "fleet/settings.py": "where a fleet's database, ledger, core and key are",
     "ledger/address.py": "where data is kept",
     "ledger/heads.py": "where heads are kept",
     "releases/accounts.py": "which ledger",

@@ -17,7 +17,8 @@ from headcount.errors import UsageError
 from headcount.fleet.answering import kept
 from headcount.fleet.core_client import Core
 from headcount.fleet.door import Door
-from headcount.fleet.migrations.functions_0001 import functions
+from headcount.fleet.migrations import functions_0001, functions_0002
+from headcount.fleet.owner_key import OwnerKey, make_owner_key
 from headcount.fleet.store import FleetStore
 from headcount.fleet.task import Task
 from headcount.fleet.task_file import TaskFile, read_task
@@ -99,12 +100,23 @@ class Fleet:
 
     def door(self, lease: float = 60.0) -> Door:
         """As another process has it: with connections of its own."""
-        return Door(FleetStore(self.address), Ledger(self.book), self.core.place, lease)
+        store, ledger = FleetStore(self.address), Ledger(self.book)
+        return Door(store, ledger, self.core.place, lease, self.owner)
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "owner.key"
+
+    @property
+    def owner(self) -> OwnerKey:
+        return make_owner_key(self.key)
 
     def mutate(self, function: str, shipped: str, instead: str) -> None:
         """Put a function of the server in the place of the one that is shipped."""
         self.door()
-        (text,) = (one for one in functions() if f"FUNCTION fleet.{function}(" in one)
+        # As the newest step left it.
+        texts = (*functions_0002.functions(), *functions_0001.functions())
+        text = next(one for one in texts if f"FUNCTION fleet.{function}(" in one)
         assert shipped in text
         mutant = text.replace(shipped, instead).replace("CREATE FUNC", "CREATE OR REPLACE FUNC")
         self.sql(mutant)

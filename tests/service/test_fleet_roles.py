@@ -12,13 +12,20 @@ from tests.service.test_fleet_door import begun
 from headcount.errors import FleetError, UsageError
 from headcount.fleet.door import Door
 from headcount.fleet.migrate import ROLES
-from headcount.fleet.migrations.functions_0001 import DRIVER, INGEST, INSIDE
+from headcount.fleet.migrations.functions_0002 import CONTROL, DRIVER, INGEST, INSIDE
 from headcount.fleet.store import FleetStore
 from headcount.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.postgres
-LOGINS = {"reader": "rita", "ingest": "ines", "driver": "dora", "nobody": "nora"}
+LOGINS = {
+    "reader": "rita",
+    "ingest": "ines",
+    "driver": "dora",
+    "control": "carl",
+    "nobody": "nora",
+}
 READ = ("task", "round", "version")
+MORE = {"driver": {"ordered"}, "control": {"ordered", "job", "token"}}
 
 
 @pytest.fixture
@@ -67,6 +74,9 @@ WRITES = (
     "CREATE TABLE fleet.more (x int)",
     "CREATE FUNCTION fleet.more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
     "UPDATE fleet.version SET version_num = '0'",
+    "UPDATE fleet.token SET role = 'owner'",
+    "DELETE FROM fleet.ordered",
+    "UPDATE fleet.job SET number = 1",
 )
 
 
@@ -75,12 +85,14 @@ def test_every_right_of_every_role(logins: Any, role: str) -> None:
     begun(logins)
     reads = {table for table in READ if may(logins, role, f"SELECT * FROM fleet.{table}")}
     assert reads == (set() if role == "nobody" else set(READ))
+    more = {one for one in ("ordered", "job", "token") if may(logins, role, f"TABLE fleet.{one}")}
+    assert more == MORE.get(role, set())
     for posts in ("posted", "posted_1"):
         is_let = role == "driver" and posts == "posted"
         assert may(logins, role, f"SELECT body FROM fleet.{posts}") == is_let, posts
     assert [one for one in WRITES if may(logins, role, one)] == []
     calls = set()
-    for one in (*INGEST, *DRIVER, *INSIDE):
+    for one in {*INGEST, *DRIVER, *CONTROL, *INSIDE}:
         name, kinds = one.rstrip(")").split("(")
         given = ", ".join(f"NULL::{kind}" for kind in kinds.split(", ") if kind)
         if may(logins, role, f"SELECT fleet.{name}({given})"):
@@ -119,7 +131,7 @@ def test_roles_are_changed_and_refused_in_words(logins: Any) -> None:
     assert not may(logins, "driver", "SELECT fleet.close_rounds(NULL)")
     with pytest.raises(UsageError, match="no role 'no one'"):
         store.grant("reader", "no one")
-    with pytest.raises(UsageError, match="A role is reader, ingest, driver"):
+    with pytest.raises(UsageError, match="A role is reader, ingest, driver, control"):
         store.grant("owner", "dora")
     with pytest.raises(UsageError, match="every right already"):
         store.grant("reader", "postgres")
@@ -133,7 +145,8 @@ def test_every_column_says_what_it_is(fleet: Any) -> None:
     missing = fleet.sql(
         "SELECT attrelid::regclass::text, attname FROM pg_attribute WHERE attnum > 0 AND NOT "
         "attisdropped AND attrelid IN ('fleet.task'::regclass, 'fleet.round'::regclass, "
-        "'fleet.posted'::regclass) AND col_description(attrelid, attnum) IS NULL"
+        "'fleet.posted'::regclass, 'fleet.ordered'::regclass, 'fleet.job'::regclass, "
+        "'fleet.token'::regclass) AND col_description(attrelid, attnum) IS NULL"
     )
     assert missing == []
 

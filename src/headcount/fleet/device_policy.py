@@ -4,14 +4,15 @@ A task says who asks, how often, and what it costs; a device holds that against 
 and adds up what all tasks together cost it. Whether it takes part depends on the task, on what it
 took part in before, and on its clock. It never depends on what it would answer.
 
-**Descriptors are not signed yet.** An owner is known by name alone, as the carrier of the offer
-says it. ``is_genuine`` is where a check of a signature goes: it is handed every offer with its
-proof, and what it does not take is not answered.
+An owner signs rounds. Where the device pins keys, a round that none of its owner's keys signed is
+not answered; without, an owner is known by name alone, as the carrier of the offer says it.
+``is_genuine`` is where further evidence goes: it is handed every offer, and what it does not take
+is not answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -21,7 +22,7 @@ from typing import Any
 from headcount.accounting.convert import zcdp_of
 from headcount.errors import UsageError
 from headcount.fleet.device_price import is_understated
-from headcount.fleet.offer import Offer
+from headcount.fleet.offer import Offer, is_public, is_signed
 from headcount.fleet.task import LARGEST_THRESHOLD, LEAST_THRESHOLD, Task
 from headcount.fleet.task_file import MOST_DAYS, MOST_SAMPLES
 from headcount.fleet.wire import Descriptor
@@ -47,7 +48,9 @@ class Policy:
     max_rate:      the largest chance that an answer is sampled
     max_answers:   how many answers a task may sample, in all of its rounds together
     needs_cover:   whether tasks without cover are refused, where carriers see who was sampled
-    is_genuine:    a check of what travels beside a task; none is made where it is left out
+    is_genuine:    a further check of what travels beside a task; none where it is left out
+    keys:          the public keys of each owner, by name: ``{"us@example.com": ["ed25519:..."]}``;
+                   while one is exchanged for another, both
     """
 
     owners: Sequence[str]
@@ -59,6 +62,7 @@ class Policy:
     max_answers: int = MOST_SAMPLES
     needs_cover: bool = True
     is_genuine: Callable[[Offer], bool] | None = None
+    keys: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that are none."""
@@ -76,6 +80,7 @@ class Policy:
         rate = real(Fraction(1, 1 << 40), Fraction(1, 2), "0.4")(self.max_rate, "max_rate")
         object.__setattr__(self, "max_rate", rate)
         flag(self.needs_cover, "needs_cover")
+        object.__setattr__(self, "keys", None if self.keys is None else _pinned(self.keys, names))
         _ = self.limit
 
     @cached_property
@@ -91,7 +96,13 @@ class Policy:
         """Why the device does not answer this round, or nothing where it may."""
         if self.is_genuine is not None and not self.is_genuine(offer):
             return "what came with the task does not prove that it is its owner's"
+        if self.keys is not None and not self._is_signed(offer, task):
+            return "the round is not signed by a key of its owner's that the device pins"
         return self._of_owner(task, now) or self._of_terms(task) or _of_round(task, round_, now)
+
+    def _is_signed(self, offer: Offer, task: Task) -> bool:
+        pinned = (self.keys or {}).get(task.file.owner, ())
+        return any(is_signed(key, offer) for key in pinned)
 
     def _of_owner(self, task: Task, now: int) -> str | None:
         if task.file.owner not in self.owners:
@@ -120,6 +131,24 @@ class Policy:
         if is_understated(task):
             return "the task costs a device more than it says"
         return None
+
+
+def _pinned(keys: Any, owners: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The keys of each owner, refused unless every owner has one that is a key."""
+    given = keys if isinstance(keys, Mapping) else {}
+    found = {name: _several(some) for name, some in given.items()}
+    texts = [one for some in found.values() for one in some]
+    if set(found) != set(owners) or not all(found.values()) or not all(map(is_public, texts)):
+        raise UsageError(
+            "keys names each owner with the public keys that the device pins: "
+            "keys={'fleet-analytics@example.com': ['ed25519:...']}. Nothing was sent."
+        )
+    return found
+
+
+def _several(keys: Any) -> tuple[str, ...]:
+    some = [keys] if isinstance(keys, str) else keys
+    return tuple(map(str, some)) if isinstance(some, list | tuple) else ()
 
 
 def _of_round(task: Task, round_: Descriptor, now: int) -> str | None:

@@ -11,6 +11,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from headcount.fleet.secret_file import make_once, sync
 from headcount.fleet.wire import ID_BYTES, SECRET_BYTES
 
 NAME = b"headcount/1 name\x00"
@@ -33,18 +34,7 @@ def make_secret(path: Path) -> bytes:
         return found
     with suppress(FileNotFoundError):
         path.unlink()
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(handle, secrets.token_bytes(SECRET_BYTES))
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    # Whoever comes second finds the first one's.
-    with suppress(FileExistsError):
-        os.link(draft, path)
-    draft.unlink()
-    sync(path.parent)
+    make_once(path, lambda: secrets.token_bytes(SECRET_BYTES))
     return path.read_bytes()
 
 
@@ -65,12 +55,3 @@ def destroy_secret(path: Path) -> None:
 def name_of(secret: bytes) -> bytes:
     """By which a secret is known again, and nothing else of it."""
     return hmac.digest(secret, NAME, "sha256")[:ID_BYTES]
-
-
-def sync(folder: Path) -> None:
-    """Let what was made or taken away in a folder be so for good."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -18,6 +18,7 @@ from pathlib import Path
 from headcount.errors import FleetError, LedgerError, UsageError
 from headcount.fleet.core_client import Core
 from headcount.fleet.lease import Lease, LostLeaseError
+from headcount.fleet.owner_key import OwnerKey
 from headcount.fleet.plan import mechanism_of, planned
 from headcount.fleet.released import VERB, released
 from headcount.fleet.store import FleetStore, Round
@@ -36,12 +37,17 @@ LEASE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The three that a fleet needs: its database, the ledger that pays, and the core."""
+    """The three that a fleet needs: its database, the ledger that pays, and the core.
+
+    core:  the socket of the core; who has none can apply tasks, and neither open nor count
+    owner: the key that signs rounds; devices that pin one answer no others
+    """
 
     store: FleetStore
     ledger: Ledger
-    core: str | Path
+    core: str | Path = ""
     lease: float = LEASE
+    owner: OwnerKey | None = None
 
     def apply(self, file: TaskFile) -> Task:
         """Charge a task for its whole period, and only then keep it for devices to hear of."""
@@ -66,15 +72,23 @@ class Door:
         log.info("entry %d of account %r: a fleet's task", charge.sequence, account.name)
         return task
 
-    def open_round(self, name: bytes, number: int) -> Descriptor:
-        """Make the key of a round and open it, or find it open; refused unless it is paid for."""
+    def open_round(
+        self, name: bytes, number: int, window: tuple[int, int] | None = None
+    ) -> Descriptor:
+        """Make the key of a round and open it, or find it open; refused unless it is paid for.
+
+        window: from when to when it is open by the calendar, which is now; where it is left out,
+                from now on for as long as the task says
+        """
         task, account, entry = self._kept(name)
         self._refuse_unpaid(task, account, entry)
         known = self.store.round(name, number)
         if known is not None:
             return known.descriptor
-        rounds, opens = task.file.rounds, self.store.now()
-        closes = opens + rounds.keep_open
+        rounds, now = task.file.rounds, self.store.now()
+        opens, closes = window or (now, now + rounds.keep_open)
+        if not (opens <= now < closes and closes - opens <= rounds.keep_open):
+            raise UsageError(f"Round {number} has another time to be open in. Nothing was opened.")
         if not 0 <= number < rounds.n or _day(closes) > date.fromisoformat(task.file.expires):
             raise UsageError(
                 f"The task {task.file.task!r} has {rounds.n} rounds, and ends on "
@@ -87,7 +101,9 @@ class Door:
             )
         with Core(self.core) as core:
             public_key = core.make(task, number)
-        return self.store.open_round(Descriptor(name, number, opens, closes, public_key))
+        descriptor = Descriptor(name, number, opens, closes, public_key)
+        proof = b"" if self.owner is None else self.owner.proof(descriptor)
+        return self.store.open_round(descriptor, proof)
 
     def close(self, name: bytes, number: int) -> None:
         """Close a round before its time; again is nothing. ``step`` closes those that are due."""

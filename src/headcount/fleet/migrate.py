@@ -7,10 +7,11 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from headcount.errors import FleetError, UsageError
-from headcount.fleet.migrations.functions_0001 import DRIVER, INGEST
+from headcount.fleet.migrations.functions_0002 import CONTROL, DRIVER, INGEST
 from headcount.ledger.stores.migrate import upgrade
 
-CURRENT = "0001"
+CURRENT = "0002"
+OLDER = ("0001",)
 STEPS = Path(__file__).parent / "migrations"
 # Any fixed number does: one process at a time makes tables.
 ALONE = "SELECT pg_advisory_xact_lock(4845414443455545)"
@@ -20,8 +21,14 @@ ROLES = {
     "reader": (),
     "ingest": INGEST,
     "driver": DRIVER,
+    "control": CONTROL,
 }
-"""Each reads tasks and rounds and may call these; a driver reads sealed posts too."""
+"""Each reads tasks and rounds and may call these."""
+READS = {
+    "driver": "fleet.posted, fleet.ordered",
+    "control": "fleet.ordered, fleet.job, fleet.token",
+}
+"""What else some of them read: a driver sealed posts, and control what tokens are known by."""
 KNOWN = "SELECT quote_ident(rolname) FROM pg_roles WHERE rolname = %s"
 # Whoever owns the tables, or is a superuser, has all rights whatever is granted.
 IS_STRONG = (
@@ -42,7 +49,7 @@ def bring_up_to_date(engine: sa.Engine, address: str) -> None:
 
 
 def grant(engine: sa.Engine, role: str, name: str) -> None:
-    """Let a login of the server read, take reports, or drive rounds, and nothing else."""
+    """Let a login of the server do what its role is for, and nothing else."""
     if role not in ROLES:
         raise UsageError(f"A role is {', '.join(ROLES)}, not {role!r}. Nothing was changed.")
     tables = "fleet.task, fleet.round, fleet.version"
@@ -64,7 +71,7 @@ def grant(engine: sa.Engine, role: str, name: str) -> None:
             f"GRANT USAGE ON SCHEMA fleet TO {quoted}",
             f"GRANT SELECT ON {tables} TO {quoted}",
             *(f"GRANT EXECUTE ON FUNCTION fleet.{one} TO {quoted}" for one in ROLES[role]),
-            *([f"GRANT SELECT ON fleet.posted TO {quoted}"] if role == "driver" else []),
+            *([f"GRANT SELECT ON {READS[role]} TO {quoted}"] if role in READS else []),
         ):
             connection.exec_driver_sql(statement)
 
@@ -77,7 +84,7 @@ def _version(connection: sa.Connection, address: str) -> str | None:
     if not connection.exec_driver_sql(HAS_VERSION).scalar_one():
         return None
     version = connection.exec_driver_sql(VERSION).scalar()
-    if version not in (None, CURRENT):
+    if version not in (None, CURRENT, *OLDER):
         raise FleetError(
             f"The fleet {address!r} was written by a newer version of headcount (schema {version}; "
             f"this one knows {CURRENT}). Nothing was changed. Upgrade: pip install --upgrade "

@@ -6,12 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+OFFER = b"headcount/1 offer\x00"
+KIND = "ed25519:"
+KEY_BYTES = 32
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A round that is open: its task and its descriptor as bytes, and what proves them.
 
-    proof: a signature or evidence that travels beside them. Nothing makes one yet.
+    proof: the owner's signature of the descriptor, which holds the hash of the task
     """
 
     task: bytes
@@ -29,3 +36,27 @@ class Transport(Protocol):
     def post(self, descriptor: bytes, report: bytes) -> bool:
         """Send one report. Whether it is on disk over there; it is not where the round is over."""
         ...
+
+
+def signed_text(descriptor: bytes) -> bytes:
+    """What an owner signs of a round: its task by its hash, its number, its window and its key."""
+    return OFFER + descriptor
+
+
+def is_public(text: str) -> bool:
+    """Whether a text is a public key as owners pass it on."""
+    try:
+        raw = bytes.fromhex(text.removeprefix(KIND))
+    except ValueError:
+        return False
+    return text == f"{KIND}{raw.hex()}" and len(raw) == KEY_BYTES
+
+
+def is_signed(public: str, offer: Offer) -> bool:
+    """Whether the holder of the key that belongs to ``public`` signed the round of an offer."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public.removeprefix(KIND)))
+        key.verify(offer.proof, signed_text(offer.descriptor))
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,7 +1,7 @@
 """The fleet's database on PostgreSQL: tasks, rounds and sealed posts. All questions to it are here.
 
 Everything that changes something is one call of one function of the server
-(``migrations/functions_0001``), and so one transaction: a program that is killed or frozen between
+(``migrations/functions_0002``), and so one transaction: a program that is killed or frozen between
 two calls leaves no lock and nothing half done. No key and no answer is ever here.
 """
 
@@ -26,7 +26,8 @@ from headcount.ledger.stores.refusals import is_forbidden, reason
 T = TypeVar("T")
 ROUND = (
     "SELECT r.id, r.number, r.state, r.descriptor, r.token, r.has_ended, t.spelled, t.account, "
-    "t.entry FROM fleet.round r JOIN fleet.task t ON t.id = r.task "
+    "t.entry, r.proof, extract(epoch FROM r.finished)::float8 "
+    "FROM fleet.round r JOIN fleet.task t ON t.id = r.task "
 )
 BY_ID, BY_NUMBER = f"{ROUND} WHERE r.id = %s", f"{ROUND} WHERE r.task = %s AND r.number = %s"
 NOT_ENDED = f"{ROUND} WHERE r.state IN ('released', 'cancelled') AND NOT r.has_ended ORDER BY r.id"
@@ -44,7 +45,11 @@ PATIENCE = "SET tcp_user_timeout = '60s'; SET idle_in_transaction_session_timeou
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round as it is kept, with its task and the entry that paid for it."""
+    """One round as it is kept, with its task and the entry that paid for it.
+
+    proof:    the owner's signature of its descriptor, which travels beside it
+    finished: when it was released or called off, in seconds of the server's clock
+    """
 
     id: int
     number: int
@@ -55,6 +60,8 @@ class Round:
     task: Task
     account: str
     entry: int
+    proof: bytes = b""
+    finished: float | None = None
 
 
 class FleetStore:
@@ -112,7 +119,7 @@ class FleetStore:
         return self._guarded(asked, meaning or unknown)
 
     def grant(self, role: str, name: str) -> None:
-        """Let a login of the server be a reader, an ingest or a driver, and nothing else."""
+        """Let a login of the server be a reader, an ingest, a driver or control, and no more."""
         from headcount.fleet.migrate import grant
 
         self._guarded(lambda: grant(self.engine, role, name), "Nothing was changed.")
@@ -129,10 +136,10 @@ class FleetStore:
         found = self._ask(TASK, name)
         return (task_from(bytes(found[0][0])), found[0][1], int(found[0][2])) if found else None
 
-    def open_round(self, descriptor: Descriptor) -> Descriptor:
+    def open_round(self, descriptor: Descriptor, proof: bytes = b"") -> Descriptor:
         """Open a round, unless somebody did; the one that is open."""
-        values = (descriptor.task, descriptor.round, descriptor.spelled, descriptor.closes)
-        ((found,),) = self._ask("SELECT fleet.open_round(%s, %s, %s, %s)", *values)
+        values = (descriptor.task, descriptor.round, descriptor.spelled, descriptor.closes, proof)
+        ((found,),) = self._ask("SELECT fleet.open_round(%s, %s, %s, %s, %s)", *values)
         if found is None:
             raise FleetError(
                 f"The task has no round {descriptor.round} to be opened. Nothing was opened."
@@ -142,7 +149,7 @@ class FleetStore:
     def round(self, task: bytes, number: int) -> Round | None:
         """A round by its number."""
         found = self._ask(BY_NUMBER, task, number)
-        return _round(found[0]) if found else None
+        return round_from(found[0]) if found else None
 
     def open_rounds(self) -> list[Round]:
         """Rounds that take reports now."""
@@ -150,7 +157,7 @@ class FleetStore:
 
     def not_ended(self) -> list[Round]:
         """Rounds that are over, and of which a key or posts may be left."""
-        return [_round(row) for row in self._ask(NOT_ENDED)]
+        return [round_from(row) for row in self._ask(NOT_ENDED)]
 
     def now(self) -> int:
         """Seconds of the server's clock, by which rounds close and leases end."""
@@ -188,7 +195,7 @@ class FleetStore:
     def _held(self, number: int, token: int) -> Round:
         row = tuple(self._ask(BY_ID, number)[0])
         # The number of this lease, whoever has leased it since.
-        return _round((*row[:4], token, *row[5:]))
+        return round_from((*row[:4], token, *row[5:]))
 
     def beat(self, held: Round, seconds: float) -> bool:
         """Keep a lease for longer; whether it is still ours."""
@@ -207,9 +214,11 @@ class FleetStore:
         return bool(self._ask("SELECT fleet.end_round(%s)", number)[0][0])
 
 
-def _round(row: Sequence[Any]) -> Round:
+def round_from(row: Sequence[Any]) -> Round:
+    """A round from its row."""
     described, spelled = descriptor_from(bytes(row[3])), task_from(bytes(row[6]))
-    return Round(row[0], row[1], row[2], described, row[4], row[5], spelled, row[7], row[8])
+    paid, proof = (row[7], row[8]), bytes(row[9])
+    return Round(row[0], row[1], row[2], described, row[4], row[5], spelled, *paid, proof, row[10])
 
 
 def _place(address: str) -> Address:

@@ -1,0 +1,36 @@
+"""The control API in a process of its own, for this machine; what speaks TLS stands before it."""
+
+from __future__ import annotations
+
+import sys
+
+from headcount.errors import HeadcountError
+from headcount.fleet.control import Control
+from headcount.fleet.control_app import create_app
+from headcount.fleet.control_store import ControlStore
+from headcount.fleet.schedule import DELAY
+from headcount.fleet.settings import FLEET, LEDGER, settings
+
+HOST = "127.0.0.1"
+
+
+def serve(port: int, delay: int = DELAY) -> None:
+    """Answer until the process is ended.
+
+    delay: seconds from the end of a round to the moment that it is shown
+    """
+    import uvicorn
+
+    fleet, ledger = settings(FLEET, LEDGER)
+    app = create_app(Control(ControlStore(fleet), ledger, delay))
+    # Paths hold names of tasks and jobs, which belong in no log of ours.
+    uvicorn.run(
+        app, host=HOST, port=port, access_log=False, log_level="warning", server_header=False
+    )
+
+
+if __name__ == "__main__":
+    try:
+        serve(*map(int, sys.argv[1:3]))
+    except HeadcountError as error:
+        sys.exit(str(error))
