@@ -247,3 +247,29 @@ def servers(fleet: Any, clients: ModuleType) -> Iterator[Any]:
     made = Servers(fleet, clients)
     yield made
     made.end()
+
+
+@pytest.fixture
+def control(fleet: Any) -> Iterator[Any]:
+    """The control API of a fleet, in a process of its own."""
+    from tests.service.controls import RunningControl
+
+    running = RunningControl(fleet)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def drivers(fleet: Any) -> Iterator[Callable[..., Any]]:
+    """A way to start drivers, which are ended with the test."""
+    from tests.service.controls import RunningDriver
+
+    started: list[Any] = []
+
+    def start(**given: Any) -> Any:
+        started.append(RunningDriver(fleet, **given))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()

@@ -13,6 +13,9 @@
   relay that takes names off, into that store.
 - ``serving``, ``asgi``, ``connection``, ``fresh``, ``refusals``: how these two are served.
 - ``door``, ``lease``, ``released``: charge, open, count, store, release; each step in one place.
+- ``schedule``, ``driver``, ``owner_key``: rounds by the calendar, signed, in a loop.
+- ``control``, ``control_*``, ``tokens``: people over HTTP, each by a token of their role.
+- ``settings``, ``secret_file``, ``own_folder``: where servers find things; how secrets are kept.
 - ``keybox``, ``sandbox``, ``frames``, ``core_process``, ``core_client``: the core in a process of
   its own, with the keys.
 """
