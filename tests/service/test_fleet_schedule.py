@@ -85,9 +85,7 @@ def test_drivers_at_once_open_and_show_each_round_once(
     fleet.is_in_order(task, 2)
 
 
-def test_the_calendar_decides_when_a_round_is_open_and_what_went_by_is_called_off(
-    fleet: Any,
-) -> None:
+def test_the_calendar_opens_a_round_or_calls_it_off(fleet: Any) -> None:
     store: Any = ControlStore(fleet.address)
     task = fleet.door().apply(written())
     ((at,),) = fleet.sql("SELECT extract(epoch FROM applied)::bigint FROM fleet.task")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from threading import Event
+import time
+from collections.abc import Callable
 
 from headcount.errors import HeadcountError
 from headcount.fleet.control_store import Applied, ControlStore
@@ -49,14 +50,14 @@ def _open_due(store: ControlStore, door: Door, applied: Applied) -> None:
             _say(f"Round {one.number} of {task.file.task!r} could not be opened", error)
 
 
-def drive(store: ControlStore, door: Door, over: Event, beat: float = BEAT) -> None:
+def drive(store: ControlStore, door: Door, is_over: Callable[[], bool], beat: float = BEAT) -> None:
     """Take turns until it is over."""
-    while not over.is_set():
+    while not is_over():
         try:
             turn(store, door)
         except HeadcountError as error:
             _say("A turn could not be taken", error)
-        over.wait(beat)
+        time.sleep(beat)
 
 
 def _say(what: str, error: HeadcountError) -> None:
@@ -68,11 +69,12 @@ def main() -> None:
     """Drive the fleet that the environment names, until the process is told to end."""
     fleet, ledger, core, key = settings(FLEET, LEDGER, CORE, KEY)
     beat, lease = (*map(float, sys.argv[1:3]), *(BEAT, LEASE)[len(sys.argv) - 1 :])
-    over = Event()
+    # A list, since a lock that a signal finds taken is never let go.
+    told: list[int] = []
     for which in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(which, lambda *_: over.set())
+        signal.signal(which, lambda number, _: told.append(number))
     store = ControlStore(fleet)
-    drive(store, Door(store, Ledger(ledger), core, lease, OwnerKey(key)), over, beat)
+    drive(store, Door(store, Ledger(ledger), core, lease, OwnerKey(key)), lambda: bool(told), beat)
 
 
 if __name__ == "__main__":
