@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+import json
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -40,7 +42,7 @@ def whole_token(self: Any, name: str) -> Any:
 
 def in_own_words(error: Exception) -> Any:
     answer = RESPONSE(error)
-    answer.body = answer.body + str(error).encode()
+    answer.body = answer.render(json.loads(bytes(answer.body)) | {"detail": str(error)})
     answer.headers["content-length"] = str(len(answer.body))
     return answer
 
@@ -58,7 +60,7 @@ paying = test_fleet_control.test_who_cannot_pay_opens_nothing_and_a_population_h
 IN_SERVER: dict[str, tuple[Edit, Callable[[Any], None]]] = {
     "roles may do all": (put(control_guard, "SCOPES", EVERYTHING), roles),
     "tokens never end": (put(ControlStore, "token", whole_token), roles),
-    "any secret will do": (put(tokens.hmac, "compare_digest", lambda *_: True), roles),
+    "any secret will do": (put(hmac, "compare_digest", lambda *_: True), roles),
     "errors in their own words": (put(control_app, "response_of", in_own_words), refused),
     "less is charged than asked": (put(control.Control, "apply", unpaid), paying),
     "one route's methods": (
