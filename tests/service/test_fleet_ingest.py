@@ -21,8 +21,8 @@ from tests.service.test_fleet_uploads import held, waiters
 from headcount.fleet import connection, upload
 from headcount.fleet.device_http import Http
 from headcount.fleet.refusals import MALFORMED, RefusedError
-from headcount.fleet.store import FleetStore
 from headcount.fleet.senders import add_senders
+from headcount.fleet.store import FleetStore
 from headcount.trials.seam import swapped
 
 pytestmark = pytest.mark.postgres

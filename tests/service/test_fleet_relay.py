@@ -25,9 +25,9 @@ from headcount.fleet import Device, Policy, relay_mix
 from headcount.fleet.answering import kept
 from headcount.fleet.device_http import Http
 from headcount.fleet.relay_mix import MOST_REPORTS
+from headcount.fleet.senders import add_senders
 from headcount.fleet.store import FleetStore
 from headcount.fleet.task import Task
-from headcount.fleet.senders import add_senders
 from headcount.trials.seam import swapped
 
 pytestmark = pytest.mark.postgres

@@ -32,7 +32,9 @@ class Ingest:
     async def offers(self) -> list[Offer]:
         """The rounds that are open."""
         rounds = await self._rounds.recent()
-        return [Offer(one.task.spelled, one.descriptor.spelled) for one in rounds.values()]
+        return [
+            Offer(one.task.spelled, one.descriptor.spelled, one.proof) for one in rounds.values()
+        ]
 
     async def take(self, sender: str, of: bytes, body: bytes) -> bool:
         """Whether the reports are on disk; they are not where the round is over."""

@@ -153,7 +153,7 @@ class FleetStore:
 
     def open_rounds(self) -> list[Round]:
         """Rounds that take reports now."""
-        return [_round(row) for row in self._ask(OPEN)]
+        return [round_from(row) for row in self._ask(OPEN)]
 
     def not_ended(self) -> list[Round]:
         """Rounds that are over, and of which a key or posts may be left."""
