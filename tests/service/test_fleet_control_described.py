@@ -8,6 +8,7 @@ from typing import Any
 import hypothesis
 import pytest
 import schemathesis
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 from tests.service.test_fleet_control import DOCUMENT, applied
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -37,7 +38,8 @@ def test_every_answer_is_as_described(control: Any, role: str) -> None:
             if is_here and "task" in (case.path_parameters or {}):
                 case.path_parameters["task"] = task
             response = case.call(base_url=control.url, headers=headers, timeout=60)
-            case.validate_response(response)
+            # What a task may say has rules that no schema has.
+            case.validate_response(response, excluded_checks=[positive_data_acceptance])
             assert response.status_code < 500
 
         ask()

@@ -33,7 +33,7 @@ from headcount.trials.seam import swapped
 pytestmark = pytest.mark.postgres
 POLICY = Policy(OWNER, max_epsilon=5, max_rate=0.5)
 ANSWERS = ["mail"] * 95 + ["maps"] * 2 + [None] * 3
-SENT, AGAIN = "sent", "sealed, and will be sent again"
+SENT, AGAIN, OVER = "sent", "sealed, and will be sent again", "the round is over"
 
 
 def device(servers: Servers, address: str, token: str, number: int, answer: str | None) -> Device:
@@ -118,7 +118,8 @@ def test_what_devices_say_is_counted_and_equals_the_sampled_truth(servers: Serve
     assert shown(door, task) == sampled(task, ANSWERS)
     servers.fleet.is_in_order(task, 1)
     late = device(servers, relay.address, tokens["device-1"], 500, "mail")
-    assert late.run_once() == []
+    # A list of rounds may be a moment old; who believes it is told.
+    assert {one.said for one in late.run_once()} <= {OVER}
     assert servers.printed() == b""
 
 
