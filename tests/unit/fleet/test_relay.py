@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headcount.errors import FleetError, UsageError
-from headcount.fleet import tokens
+from headcount.fleet import senders
 from headcount.fleet.refusals import EnoughError
 from headcount.fleet.relay_mix import shuffled
 from headcount.fleet.relay_once import FORGET_SECONDS, Once
@@ -105,7 +105,7 @@ def test_a_file_of_tokens_has_their_hashes_alone(tmp_path: Path) -> None:
 def test_a_file_that_is_written_again_is_read_again(tmp_path: Path) -> None:
     place = tmp_path / "devices"
     (first,) = add_senders(place, ["a"])
-    with swapped(tokens, "SECONDS", 0.0):
+    with swapped(senders, "SECONDS", 0.0):
         known = TokenFile(place)
         (second,) = add_senders(place, ["b"])
         assert known.named(second) == "b"
