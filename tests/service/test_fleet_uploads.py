@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +18,7 @@ from tests.service.fleets import counts, cut, reports, round_id, truth, upload, 
 from headcount.errors import FleetError, UsageError
 from headcount.fleet import intake
 from headcount.fleet.intake import Intake
+from headcount.fleet.store import FleetStore
 
 pytestmark = pytest.mark.postgres
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = "
@@ -45,6 +47,16 @@ def held(fleet: Any, statement: str) -> Any:
 
 def waiters(fleet: Any) -> int:
     return int(fleet.sql(f"{WAITING} '{fleet.database}'")[0][0])
+
+
+def test_whoever_lets_go_of_a_store_has_no_connection(fleet: Any, clients: ModuleType) -> None:
+    """A server that opens one for each request would use up the database."""
+    mine = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    ((before,),) = fleet.sql(mine)
+    for _ in range(5):
+        assert FleetStore(fleet.address).open_rounds() == []
+    gc.collect()
+    clients.wait_until(lambda: fleet.sql(mine) == [(before,)], 20)
 
 
 def test_reports_in_three_cuts_and_in_any_order_count_once(fleet: Any) -> None:

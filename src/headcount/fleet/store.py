@@ -64,6 +64,24 @@ class Round:
     finished: float | None = None
 
 
+def _checker(shown: str) -> Callable[[Any, object], None]:
+    """What is done with a new connection; it holds no store, which would stay alive by it."""
+
+    def checked(connection: Any, _record: object) -> None:
+        _, settings = settings_of(connection)
+        wrong = wrong_settings(settings, "reports")
+        if wrong is not None:
+            connection.close()
+            raise FleetError(
+                f"The database {shown!r} cannot keep what a fleet acknowledges: {wrong}. "
+                "Nothing was changed."
+            )
+        connection.execute(PATIENCE)
+        connection.commit()
+
+    return checked
+
+
 class FleetStore:
     """A fleet on PostgreSQL; made or brought up to date when its owner opens it."""
 
@@ -77,24 +95,12 @@ class FleetStore:
             pool_pre_ping=True,
             connect_args={"connect_timeout": 10, "application_name": "headcount fleet"},
         )
-        sa.event.listen(self.engine, "connect", self._settings)
+        sa.event.listen(self.engine, "connect", _checker(str(self.address)))
         weakref.finalize(self, self.engine.dispose)
         from headcount.fleet.migrate import bring_up_to_date
 
         shown = str(self.address)
         self._guarded(lambda: bring_up_to_date(self.engine, shown), "Nothing was changed.")
-
-    def _settings(self, connection: Any, _record: object) -> None:
-        _, settings = settings_of(connection)
-        wrong = wrong_settings(settings, "reports")
-        if wrong is not None:
-            connection.close()
-            raise FleetError(
-                f"The database {str(self.address)!r} cannot keep what a fleet acknowledges: "
-                f"{wrong}. Nothing was changed."
-            )
-        connection.execute(PATIENCE)
-        connection.commit()
 
     def _guarded(self, job: Callable[[], T], meaning: str) -> T:
         """Say what a driver's error means; never in its own words, which may hold a password."""
