@@ -31,6 +31,7 @@ MAY = {
         "fleet/door.py": "it is made here",
         "fleet/driver.py": "opens, counts and ends by it",
         "fleet/control.py": "applies tasks by it, and has no core",
+        "cli/fleet.py": "the same, from a shell",
     },
 }
 SQL = frozenset({"exec_driver_sql", "execute", "executemany", "fetchall", "cursor", "text"})

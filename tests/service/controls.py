@@ -39,7 +39,7 @@ def forked_control(fleet: Any, port: int, delay: int, edit: Callable[[], None]) 
     printing_to(fleet.folder / "control.printed")
     os.environ.update(environment(fleet))
     edit()
-    control_process.serve(port, delay)
+    control_process.serve(fleet.address, fleet.book, port, delay)
 
 
 def forked_driver(fleet: Any, lease: float, edit: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headcount.cli import audit, demo, doctor, ledger, receipt, start, stream
+from headcount.cli import audit, demo, doctor, fleet, ledger, receipt, start, stream
 from headcount.cli.examples import show_examples
 from headcount.cli.verb import verb
 from headcount.releases.verbs import STATED
@@ -31,6 +31,7 @@ app.command("receipt")(receipt.receipt)
 app.command("verify")(receipt.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(stream.app, name="stream")
+app.add_typer(fleet.app, name="fleet")
 show_examples(app)
 
 

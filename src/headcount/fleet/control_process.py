@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from headcount.errors import HeadcountError
 from headcount.fleet.control import Control
@@ -14,23 +15,24 @@ from headcount.fleet.settings import FLEET, LEDGER, settings
 HOST = "127.0.0.1"
 
 
-def serve(port: int, delay: int = DELAY) -> None:
+def serve(fleet: str, ledger: str | Path, port: int, delay: int = DELAY, host: str = HOST) -> None:
     """Answer until the process is ended.
 
     delay: seconds from the end of a round to the moment that it is shown
     """
     import uvicorn
 
-    fleet, ledger = settings(FLEET, LEDGER)
     app = create_app(Control(ControlStore(fleet), ledger, delay))
     # Paths hold names of tasks and jobs, which belong in no log of ours.
     uvicorn.run(
-        app, host=HOST, port=port, access_log=False, log_level="warning", server_header=False
+        app, host=host, port=port, access_log=False, log_level="warning", server_header=False
     )
 
 
 if __name__ == "__main__":
     try:
-        serve(*map(int, sys.argv[1:3]))
+        fleet, ledger = settings(FLEET, LEDGER)
+        port, *delay = map(int, sys.argv[1:3])
+        serve(fleet, ledger, port, *delay)
     except HeadcountError as error:
         sys.exit(str(error))

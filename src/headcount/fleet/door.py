@@ -25,7 +25,7 @@ from headcount.fleet.store import FleetStore, Round
 from headcount.fleet.task import Task
 from headcount.fleet.task_file import TaskFile
 from headcount.fleet.wire import Descriptor
-from headcount.ledger.account import Opening
+from headcount.ledger.account import Charge, Opening
 from headcount.ledger.ledger import Ledger
 from headcount.results.release import Release
 
@@ -56,7 +56,7 @@ class Door:
         mechanism = mechanism_of(task)
         charge = self.ledger.charge(
             Opening(account, covers=(f"fleet:{file.population}",)),
-            key=_key(task),
+            key=key_of(task),
             request_hash=task.id.hex(),
             verb=VERB,
             event=mechanism.event,
@@ -181,7 +181,7 @@ class Door:
     def _refuse_unpaid(self, task: Task, account: str, entry: int) -> None:
         """Open and count only what the ledger says was paid for; others write the database."""
         mechanism = mechanism_of(task)
-        known = self.ledger.known(account, task.id.hex(), key=_key(task), to_show=False)
+        known = paid_before(self.ledger, account, task)
         paid_for = mechanism.event, mechanism.neighbours
         if known is None or known.sequence != entry or known.paid_for != paid_for:
             raise LedgerError(
@@ -206,9 +206,14 @@ def _day(seconds: int) -> date:
     return datetime.fromtimestamp(seconds, UTC).date()
 
 
-def _key(task: Task) -> str:
+def key_of(task: Task) -> str:
     """One charge for a task of this name and period; another task under it is refused."""
     return f"fleet/{task.file.task}/{task.file.expires}"
+
+
+def paid_before(ledger: Ledger, account: str, task: Task) -> Charge | None:
+    """The charge that paid for a task, if there is one."""
+    return ledger.known(account, task.id.hex(), key=key_of(task), to_show=False)
 
 
 def _about(task: Task) -> dict[str, str]:

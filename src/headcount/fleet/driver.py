@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from headcount.errors import HeadcountError
 from headcount.fleet.control_store import Applied, ControlStore
@@ -65,16 +66,27 @@ def _say(what: str, error: HeadcountError) -> None:
     log.warning("%s, and is tried again: %s", what, error)
 
 
-def main() -> None:
-    """Drive the fleet that the environment names, until the process is told to end."""
-    fleet, ledger, core, key = settings(FLEET, LEDGER, CORE, KEY)
-    beat, lease = (*map(float, sys.argv[1:3]), *(BEAT, LEASE)[len(sys.argv) - 1 :])
+def run(
+    fleet: str,
+    ledger: str | Path,
+    core: str | Path,
+    key: str | Path,
+    beat: float = BEAT,
+    lease: float = LEASE,
+) -> None:
+    """Drive a fleet until the process is told to end."""
     # A list, since a lock that a signal finds taken is never let go.
     told: list[int] = []
     for which in (signal.SIGTERM, signal.SIGINT):
         signal.signal(which, lambda number, _: told.append(number))
     store = ControlStore(fleet)
     drive(store, Door(store, Ledger(ledger), core, lease, OwnerKey(key)), lambda: bool(told), beat)
+
+
+def main() -> None:
+    """Drive the fleet that the environment names."""
+    fleet, ledger, core, key = settings(FLEET, LEDGER, CORE, KEY)
+    run(fleet, ledger, core, key, *map(float, sys.argv[1:3]))
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ class TokenFile:
             lines = self._path.read_text("ascii").splitlines()
         except (OSError, UnicodeDecodeError):
             raise UsageError(
-                f"The file of tokens {str(self._path)!r} cannot be read. Write one with "
-                "headcount.fleet.senders.add_senders. Nothing was taken."
+                f"The file of tokens {str(self._path)!r} cannot be read. Write one: headcount "
+                "fleet senders FILE NAME. Nothing was taken."
             ) from None
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise UsageError(

@@ -104,9 +104,18 @@ def relay(address: str, devices: str, token: str | None = None) -> Stopping:
     devices: the file of tokens of devices
     token:   a file with the relay's own token, if the ingest asks for one
     """
-    own = None if token is None else Path(token).read_text("utf-8").strip()
+    own = None if token is None else _own_token(token)
     headers = None if own is None else {"Authorization": f"Bearer {own}"}
     return Relay(Http(address, headers=headers, seconds=POST_SECONDS), TokenFile(devices))
+
+
+def _own_token(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        raise UsageError(
+            f"The relay's own token cannot be read from {path!r}. Nothing was started."
+        ) from None
 
 
 def main(said: list[str] | None = None) -> int:

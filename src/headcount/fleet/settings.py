@@ -12,7 +12,7 @@ from headcount.errors import UsageError
 FLEET, LEDGER = "HEADCOUNT_FLEET", "HEADCOUNT_LEDGER"
 CORE, KEY = "HEADCOUNT_FLEET_CORE", "HEADCOUNT_FLEET_KEY"
 MEANING = {
-    FLEET: "the fleet's database, postgresql://user@host/database",
+    FLEET: "the fleet's database on PostgreSQL, postgresql://user@host/database",
     LEDGER: "the ledger that pays",
     CORE: "the socket of the core",
     KEY: "the file of the owner's key",
@@ -23,5 +23,5 @@ def settings(*names: str) -> list[str]:
     """What the environment says of each of these, refused where it says nothing."""
     for name in names:
         if not os.environ.get(name):
-            raise UsageError(f"Set {name}: {MEANING[name]}. Nothing was started.")
+            raise UsageError(f"Set {name}: {MEANING[name]}. Nothing was done.")
     return [os.environ[name] for name in names]
