@@ -31,6 +31,8 @@ SERVER = (
 NOT_RUN = {
     ("*", "pip install"): "needs the network; tests/e2e/test_first_example.py installs the wheel",
     ("how-to/share-a-budget.md", ""): SERVER,
+    ("how-to/fleet.md", ""): "needs PostgreSQL: tests/service/test_fleet_commands.py runs these",
+    ("explanation/fleet.md", "headcount fleet"): "the same",
     ("how-to/ledger.md", "chgrp auditors"): "needs a group of the machine's",
     ("how-to/before-spending.md", "headcount start"): (
         "asks in a terminal; tests/e2e/test_start.py answers"

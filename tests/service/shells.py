@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 HEADCOUNT = str(Path(sys.executable).with_name("headcount"))
-PATIENCE = 120
+PATIENCE = 240
 
 
 class Shell:
@@ -76,6 +77,19 @@ class Shell:
         for one in self.running:
             one.send_signal(how)
         return [one.wait(PATIENCE) for one in self.running]
+
+
+class Typed:
+    """A command that runs while others do."""
+
+    def __init__(self, shell: Shell, *words: str, **environment: str) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._said = self._pool.submit(lambda: shell(*words, **environment))
+
+    def said(self) -> str:
+        """What it printed, when it has ended."""
+        self._pool.shutdown()
+        return self._said.result()
 
 
 def free_port() -> int:

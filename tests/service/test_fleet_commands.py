@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.service.shells import Shell, free_port, listens
+from tests.service.shells import Shell, Typed, free_port, listens
 
+from headcount.cli.examples import EXAMPLES
 from headcount.fleet import Device, Policy
 from headcount.fleet.answering import kept
 from headcount.fleet.control_store import ControlStore
+from headcount.fleet.device import SENT
 from headcount.fleet.device_http import Http
 from headcount.fleet.device_secret import secret_in
+from headcount.fleet.schedule import DELAY, shown_at
 from headcount.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.postgres
@@ -29,7 +34,7 @@ OWNER, PURPOSE = "fleet-analytics@example.com", "Which app is used most"
 CANARY = "canary-0123456789"
 SAID = ["mail"] * 22 + [CANARY] * 2
 ROLES = ("ingest", "driver", "control")
-KEEP_OPEN = 15
+KEEP_OPEN = 20
 TASK = """\
 task: top_app
 population: phones
@@ -100,82 +105,97 @@ def test_no_command_takes_a_password_or_goes_on_without_a_database(shell: Shell)
     assert "s3cret" not in shell.printed
 
 
-def devices(shell: Shell, relay: int, key: str, tokens: list[str]) -> list[Device]:
+def devices(shell: Shell, relay: int, key: str, listed: str) -> list[Device]:
+    """A device for each line of what ``fleet senders`` printed."""
     limits = Policy(OWNER, max_epsilon=20, max_delta=0.1, keys={OWNER: [key]})
     made = []
-    for i, (token, said) in enumerate(zip(tokens, SAID, strict=True)):
-        headers = {"Authorization": f"Bearer {token}"}
+    for i, (line, said) in enumerate(zip(listed.splitlines(), SAID, strict=True)):
+        headers = {"Authorization": f"Bearer {line.split()[1]}"}
         way = Http(f"http://127.0.0.1:{relay}", headers=headers)
         one = Device(way, shell.folder / f"device-{i}", limits)
-        one.answers("top_app")(lambda said=said: said)
+        one.answers("top_app")(partial(str, said))
         one.consent(PURPOSE)
         made.append(one)
     return made
 
 
+def has_sent(one: Device) -> bool:
+    """Run a device as a timer does, until its report is taken."""
+    return any(ran.said == SENT for _ in range(KEEP_OPEN) for ran in one.run_once())
+
+
+def paths(commands: list[str]) -> set[str]:
+    """The commands of these lines, without what is said to them."""
+    known = sorted(EXAMPLES, key=len, reverse=True)
+    return {next(one for one in known if f"{line} ".startswith(f"{one} ")) for line in commands}
+
+
 def test_from_a_task_file_to_counts_on_a_screen(server: Any, shell: Shell) -> None:
     owner = server.new_database()
     for role in ROLES:
-        server.sql(f"DROP ROLE IF EXISTS cli_{role}", f"CREATE ROLE cli_{role} LOGIN")
-    logins = {role: owner.replace("//postgres@", f"//cli_{role}@") for role in ROLES}
-    of = {role: {"HEADCOUNT_FLEET": logins[role]} for role in ROLES} | {
-        "owner": {"HEADCOUNT_FLEET": owner}
-    }
+        server.sql(f"CREATE ROLE cli_{role} LOGIN")
+    of = {
+        role: {"HEADCOUNT_FLEET": owner.replace("//postgres@", f"//cli_{role}@")} for role in ROLES
+    } | {"owner": {"HEADCOUNT_FLEET": owner}}
     grants = [word for role in ROLES for word in ("--grant", f"{role}=cli_{role}")]
     ingest, relay, control = free_port(), free_port(), free_port()
-    shell("fleet", "prepare", *grants, **of["owner"])
-    open_account(shell, "8.1", "0.01")
+    written(shell.folder, every="30s", keep_open=f"{KEEP_OPEN}s", n=1, epsilon=8)
     shell.start("fleet", "core", "--keys", "keys")
+    shell("fleet", "prepare", *grants, **of["owner"])
     shell.start("fleet", "serve", "ingest", "--port", str(ingest), **of["ingest"])
+    open_account(shell, "8.1", "0.01")
+    shell.start("fleet", "serve", "control", "--port", str(control), "--delay", "1",
+                **of["control"])  # fmt: skip
     key = shell("fleet", "key").strip()
     shell.start("fleet", "aggregate", "--beat", "0.2", **of["driver"])
     listed = shell("fleet", "senders", "devices", *(f"phone-{i}" for i in range(len(SAID))))
     shell.start("fleet", "relay", f"http://127.0.0.1:{ingest}", "--devices", "devices",
                 "--port", str(relay))  # fmt: skip
-    shell.start("fleet", "serve", "control", "--port", str(control), "--delay", "1",
-                **of["control"])  # fmt: skip
     token = shell("fleet", "token", "make", "reader", "Ada", **of["owner"]).strip()
+    assert "Nothing was charged." in shell("fleet", "plan", "task.yaml")
+    fleet, store = devices(shell, relay, key, listed), ControlStore(owner)
     shell.wait(lambda: all(map(listens, (ingest, relay, control))))
     shell.wait(Path(shell.environment["HEADCOUNT_FLEET_CORE"]).exists)
+    shell.wait(lambda: "opens, closes and counts" in shell.logs())
 
-    written(shell.folder, every="20s", keep_open=f"{KEEP_OPEN}s", n=1, epsilon=8)
-    first = shell("fleet", "apply", "task.yaml", **of["control"])
-    assert first.startswith("Charged entry ")
-    store = ControlStore(owner)
-    (applied,) = store.tasks()
-    assert f"task {applied.task.id.hex()}" in first
+    first = Typed(shell, "fleet", "apply", "task.yaml", **of["control"])
+    (applied,) = shell.wait(store.tasks)
     shell.wait(lambda: store.opened(applied.task.id))
-    tokens = [line.split()[1] for line in listed.splitlines()]
-    with ThreadPoolExecutor(len(SAID)) as pool:
-        runs = [pool.submit(one.run_once) for one in devices(shell, relay, key, tokens)]
-        again = shell("fleet", "apply", "task.yaml", **of["control"])
-    assert {ran.said for run in runs for ran in run.result()} == {"sent"}
+    with ThreadPoolExecutor(len(fleet)) as pool:
+        assert all(pool.map(has_sent, fleet))
+    charged = first.said()
+    assert charged.startswith("Charged entry ")
+    again = shell("fleet", "apply", "task.yaml", **of["control"])
     assert "Nothing was charged." in again
-    assert again.splitlines()[1] == first.splitlines()[1]
+    assert again.splitlines()[1] == charged.splitlines()[1] == f"task {applied.task.id.hex()}"
     assert Ledger(shell.folder / "ledger.db").verify().n_charges == 1
 
+    # By the delay that nobody changed it is shown a quarter of an hour after its end.
     early = shell("fleet", "release", "top_app", "0", **of["control"], code=2)
-    shown_from = datetime.fromtimestamp(store.rounds(applied.task.id)[0].descriptor.closes + 900)
-    assert f"{shown_from.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" in early
+    closes = store.rounds(applied.task.id)[0].descriptor.closes
+    assert f"{datetime.fromtimestamp(closes + DELAY, UTC):%Y-%m-%dT%H:%M:%SZ}" in early
     asking = {"Authorization": f"Bearer {token}"}
     tasks = f"http://127.0.0.1:{control}/tasks"
     assert httpx.get(tasks, headers=asking, timeout=60).status_code == 200
     shell("fleet", "token", "revoke", token.split(".")[1], **of["owner"])
     assert httpx.get(tasks, headers=asking, timeout=60).status_code == 401
 
-    def is_shown() -> bool:
-        said = shell("fleet", "rounds", "top_app", "--delay", "1", **of["control"])
-        return said.splitlines()[2].split()[:2] == ["0", "released"]
-
     shell.wait(lambda: store.rounds(applied.task.id)[0].state == "released")
-    shell.wait(is_shown)
+    finished = store.rounds(applied.task.id)[0].finished
+    assert finished is not None
+    shell.wait(lambda: store.now() >= shown_at(closes, finished, 1))
+    said = shell("fleet", "rounds", "top_app", "--delay", "1", **of["control"])
+    assert said.splitlines()[2].split()[:2] == ["0", "released"]
     shown = ("fleet", "release", applied.task.id.hex()[:8], "0", "--delay", "1")
-    said = json.loads(shell(*shown, "--json", "--plot", "apps.svg", **of["control"]))
-    assert [(row["group"], row["count"]) for row in said["rows"]] == truth(shell, applied.task)
+    rows = json.loads(shell(*shown, "--json", "--plot", "apps.svg", **of["control"]))["rows"]
+    assert [(row["group"], row["count"]) for row in rows] == truth(shell, applied.task)
     assert (shell.folder / "apps.svg").exists()
     assert "round 1 of 1" in shell(*shown, **of["control"])
-    assert shell.end()[2] == 0
+    assert shell.end()[3] == 0, shell.logs()
     assert CANARY not in shell.printed + shell.logs()
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "fleet.md").read_text("utf-8")
+    printed = re.findall(r"^\$ (?:\w+=\S+ )*headcount (.+)$", page, re.MULTILINE)
+    assert paths(printed) == paths([" ".join(words) for words in shell.typed])
 
 
 def truth(shell: Shell, task: Any) -> list[tuple[str, int]]:

@@ -41,7 +41,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "audit": ("headcount audit --mechanism gaussian",),
     "receipt": ("headcount receipt --out receipt.json",),
     "verify": ("headcount verify receipt.json",),
-    "ledger open": ("headcount ledger open clicks --budget 3 --quota ann=0.5",),
+    "ledger open": (
+        "headcount ledger open clicks --budget 3 --quota ann=0.5",
+        "headcount ledger open app-users --budget 3 --neighbours replace --covers fleet:phones",
+    ),
     "ledger show": ("headcount ledger show",),
     "ledger result": (
         "headcount ledger result --plot pages.svg --report pages.html",
@@ -64,6 +67,20 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "stream reseal": ("headcount stream reseal words.hcs",),
     "stream merge": ("headcount stream merge words.hcs other.hcs",),
     "stream finish": ("headcount stream finish words.hcs --out words.csv",),
+    "fleet plan": ("headcount fleet plan task.yaml",),
+    "fleet apply": ("headcount fleet apply task.yaml",),
+    "fleet rounds": ("headcount fleet rounds top_app",),
+    "fleet release": ("headcount fleet release top_app 0 --out apps.csv --plot apps.svg",),
+    "fleet serve ingest": ("headcount fleet serve ingest --port 8401",),
+    "fleet serve control": ("headcount fleet serve control --port 8080",),
+    "fleet relay": ("headcount fleet relay http://127.0.0.1:8401 --devices devices --port 8402",),
+    "fleet core": ("headcount fleet core --keys keys --socket core.socket",),
+    "fleet aggregate": ("headcount fleet aggregate --core core.socket --key owner.key",),
+    "fleet prepare": ("headcount fleet prepare --grant driver=hc_driver",),
+    "fleet key": ("headcount fleet key owner.key",),
+    "fleet token make": ("headcount fleet token make analyst 'Ada, weekly report'",),
+    "fleet token revoke": ("headcount fleet token revoke 0123456789abcdef",),
+    "fleet senders": ("headcount fleet senders devices phone-1 phone-2",),
 }
 
 
