@@ -84,7 +84,7 @@ class Typed:
 
     def __init__(self, shell: Shell, *words: str, **environment: str) -> None:
         self._pool = ThreadPoolExecutor(1)
-        self._said = self._pool.submit(lambda: shell(*words, **environment))
+        self._said = self._pool.submit(lambda: shell(*words, code=0, **environment))
 
     def said(self) -> str:
         """What it printed, when it has ended."""

@@ -51,7 +51,7 @@ def control(
     from headcount.fleet import control_process
 
     _say("control API", host, port)
-    control_process.serve(address, ledger_place(ledger), port, delay, host)
+    control_process.serve(address, ledger_place(ledger), port, delay, host=host)
 
 
 def relay(

@@ -15,7 +15,9 @@ from headcount.fleet.settings import FLEET, LEDGER, settings
 HOST = "127.0.0.1"
 
 
-def serve(fleet: str, ledger: str | Path, port: int, delay: int = DELAY, host: str = HOST) -> None:
+def serve(
+    fleet: str, ledger: str | Path, port: int, delay: int = DELAY, *, host: str = HOST
+) -> None:
     """Answer until the process is ended.
 
     delay: seconds from the end of a round to the moment that it is shown
