@@ -85,6 +85,7 @@ def page() -> str:
         "| 6 | `headcount audit` found a violation, or missed a mutant |",
         "| 7 | a file could not be written; what was paid for is stored, and the message says how "
         "to have it without a charge |",
+        "| 8 | the database of a fleet cannot be used, or not as asked |",
         "| 130 | stopped by you with Ctrl-C; the message says what was charged, and the same "
         "command finishes it without a second charge (leave `--fresh` out, unless it had a "
         "`--key`). What `headcount stream add` counted is kept |",

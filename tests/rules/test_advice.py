@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "headcount"
-COMMANDS = "ledger|receipt|verify|report|sql|start|stream|demo|count-[a-z]+|quantiles|frequencies"
+COMMANDS = (
+    "ledger|receipt|verify|report|sql|start|stream|fleet|demo|count-[a-z]+|quantiles|frequencies"
+)
 COMMAND = re.compile(rf"headcount ({COMMANDS})( [^.]*)?$")
 OUR_OWN = {
     "cli/examples.py": "words of ours",

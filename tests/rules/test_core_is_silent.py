@@ -38,7 +38,7 @@ LISTED = {
     "fleet/core_process.py: stderr": (1, "the same"),
     "fleet/core_process.py: stdout": (1, "the same"),
     "fleet/core_process.py: str(place)": (1, "where the socket is"),
-    "fleet/core_process.py: except UsageError": (1, "all that raise it are looked at here"),
+    "fleet/core_process.py: except UsageError": (2, "all that raise it are looked at here"),
     "fleet/core_process.py: str(error)": (1, "the same"),
     "fleet/core.py: str(group)": (1, "of groups that are shown"),
     "fleet/frames.py: b''.join(parts)": (1, "a frame, for whoever it is sent to"),

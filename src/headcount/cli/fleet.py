@@ -140,7 +140,7 @@ def rounds(
 @app.command()
 def release(
     task: str = A_TASK,
-    number: int = typer.Argument(metavar="ROUND", help="The round: 0 for the first.", min=0),
+    number: int = typer.Argument(help="The round: 0 for the first.", min=0),
     out: option.Out = None,
     plot: option.Plot = None,
     report: option.Report = None,

@@ -2,7 +2,7 @@
 
 - ``task_file``, ``yaml_file``, ``characters``: what an owner writes, and what is refused.
 - ``task``, ``canonical``: a task with its terms, and the hash that names it.
-- ``plan``: the terms, from what an account may spend.
+- ``plan``, ``plan_words``: the terms, from what an account may spend, and what they mean.
 - ``wire``, ``seal``: bytes of rounds and reports; reports sealed for one round.
 - ``answering``: what one device sends in one round.
 - ``device``, ``device_*``, ``offer``: the program on a device, with its limits, its folder and its

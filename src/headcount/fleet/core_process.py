@@ -174,4 +174,9 @@ class _Posts:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:5]))
+    # Whoever presses Ctrl-C wants it to end, and no trace of where it was.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:5]))
+    except UsageError as refused:
+        sys.exit(refused.args[0])
