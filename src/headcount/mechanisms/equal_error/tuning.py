@@ -123,7 +123,7 @@ USERS = Tuning(
     bias_cap=0.5,
     bias_noise=0.5,
     # Measured: 2,000 users in 30 groups, 40 of them in nearly all. With the norm and cost of many
-    # rows they hid two thirds of what they lost, and half of the bars held; with these 96 %.
+    # rows they hid two thirds of what they lost, and half of the bars held; with these 95 %.
     few_bias=Fraction(30, 1000),
     few_cap=1.0,
     few_noise=0.6,
