@@ -84,7 +84,7 @@ def _refusals(app: FastAPI) -> None:
 
 def _health(app: FastAPI, _control: Control) -> None:
     @app.get("/healthz", operation_id="health")
-    def health() -> views.Health:
+    async def health() -> views.Health:
         """Whether the process answers."""
         return views.Health()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headcount.fleet.control_problems import ProblemError, response_of
 from headcount.fleet.tokens import SCOPES, role_of
+from headcount.fleet.upload import BODY_SECONDS
 
 log = logging.getLogger("headcount")
 MOST_BYTES = 1 << 16
@@ -65,7 +67,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, gathered = False, await _gathered(receive)
+        begun, gathered, is_slow = False, list[Message](), False
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                gathered = await _gathered(receive)
+        except TimeoutError:
+            is_slow = True
 
         async def receive_some() -> Message:
             return gathered.pop() if gathered else await receive()
@@ -80,6 +87,8 @@ class Guard:
             await send(message)
 
         try:
+            if is_slow:
+                raise ProblemError("too-slow", headers={"Connection": "close"})
             if not gathered:
                 raise ProblemError("too-large")
             await self._app(scope, receive_some, send_some)

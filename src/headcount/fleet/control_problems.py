@@ -34,6 +34,7 @@ SAID: dict[str, tuple[int, str]] = {
     "opened": (409, "This round was opened before: it is closed, and not called off."),
     "not-opened": (409, "This round is not open yet. Nothing was changed."),
     "other-job": (409, "A job of this name is about another round. Choose another name."),
+    "too-slow": (408, "The rest of the request did not come in time. Nothing was changed."),
     "too-large": (413, "A request has at most 65,536 bytes. Nothing was changed."),
     "not-as-described": (422, "The request is not as /openapi.json describes it."),
     "wrong-task": (400, "The task is not one that can be asked. Nothing was charged."),

@@ -13,6 +13,7 @@ from headcount.fleet.schedule import DELAY
 from headcount.fleet.settings import FLEET, LEDGER, settings
 
 HOST = "127.0.0.1"
+MOST_CONNECTIONS = 1_000
 
 
 def serve(
@@ -24,10 +25,19 @@ def serve(
     """
     import uvicorn
 
+    from headcount.fleet.connection import Connection
+
     app = create_app(Control(ControlStore(fleet), ledger, delay))
     # Paths hold names of tasks and jobs, which belong in no log of ours.
     uvicorn.run(
-        app, host=host, port=port, access_log=False, log_level="warning", server_header=False
+        app,
+        host=host,
+        port=port,
+        http=Connection,
+        limit_concurrency=MOST_CONNECTIONS,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
     )
 
 

@@ -11,7 +11,10 @@ from typing import Any
 from headcount.fleet.store import ROUND, FleetStore, Round, round_from
 from headcount.fleet.task import Task, task_from
 
-APPLIED = "SELECT id, spelled, account, entry, extract(epoch FROM applied)::bigint FROM fleet.task "
+APPLIED = (
+    "SELECT id, spelled, account, entry, floor(extract(epoch FROM applied))::bigint "
+    "FROM fleet.task "
+)
 ALL, ONE = f"{APPLIED} ORDER BY applied, id", f"{APPLIED} WHERE id = %s"
 # Each round that was paid for is opened or called off in the end.
 SETTLED = (

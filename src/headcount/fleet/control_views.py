@@ -171,7 +171,8 @@ def round_shown(
         opens, closes = opens_at(one.task, one.at, number), closes_at(one.task, one.at, number)
     else:
         opens, closes = opened.descriptor.opens, opened.descriptor.closes
-    finished = closes if opened is None or opened.finished is None else opened.finished
+    # Whether a late count has ended is not to be seen before the next time that it could be shown.
+    finished = closes if opened is None else opened.finished or now + 1
     shown = shown_at(closes, finished, delay)
     return RoundShown(
         number=number,

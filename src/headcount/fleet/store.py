@@ -167,7 +167,7 @@ class FleetStore:
 
     def now(self) -> int:
         """Seconds of the server's clock, by which rounds close and leases end."""
-        return int(self._ask("SELECT extract(epoch FROM clock_timestamp())::bigint")[0][0])
+        return int(self._ask("SELECT floor(extract(epoch FROM clock_timestamp()))::bigint")[0][0])
 
     # Reports
 

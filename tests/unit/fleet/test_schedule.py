@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from tests.unit.fleet.devices import task
 
+from headcount.fleet.control_views import round_shown
 from headcount.fleet.schedule import CANCEL, OPEN, Due, due, shown_at
 
 TASK = task(rounds={"every": 100, "keep_open": 60, "n": 3})
@@ -35,3 +39,20 @@ def test_what_is_due_follows_from_times_and_orders(
 )
 def test_a_round_is_shown_after_whole_delays(finished: float, at: int) -> None:
     assert shown_at(1000, finished, 10) == at
+
+
+@pytest.mark.parametrize("now", [1059, 1060, 1069, 1070, 1071, 1079])
+def test_when_a_late_count_ended_is_not_seen_before_it_is_shown(now: int) -> None:
+    """A reader who polls sees the same before and after, until the next time."""
+
+    def seen(finished: float | None, at: int) -> Any:
+        state = "closing" if finished is None else "released"
+        descriptor = SimpleNamespace(opens=1000, closes=1060)
+        opened: Any = SimpleNamespace(descriptor=descriptor, finished=finished, state=state)
+        one: Any = SimpleNamespace(task=TASK, at=1000)
+        return round_shown(one, 0, opened, None, at, 10)
+
+    before, after = seen(None, now), seen(now + 0.5, now)
+    assert before == after
+    assert before.shown_at > now
+    assert seen(now + 0.5, before.shown_at).state == "released"
