@@ -90,6 +90,53 @@ def test_a_released_profile_and_frequencies_tell_rows_of_any_table(
     assert len(released) / 2 < only["rows"] < 2 * len(released)
 
 
+@pytest.mark.parametrize("verb", ["count_users", "count_events"])
+def test_a_sweep_of_found_groups_tells_what_less_budget_takes(
+    verb: str, tmp_path: Path, demo_file: Path
+) -> None:
+    """An error that stays as it is hides that fewer groups are shown: their size is told."""
+    shutil.copy(demo_file, tmp_path / "events.parquet")
+    plan = getattr(opened(tmp_path), verb)("page", spend=hc.Budget(epsilon=1))
+    swept = list(plan.sweep())
+    for case in {row["case"] for row in swept}:
+        least = [row["smallest"] for row in swept if row["case"] == case]
+        assert all(more > 1.3 * less for more, less in pairwise(least))
+    told = str(plan.sweep())
+    assert "a smaller epsilon shows fewer" in told
+    assert ("which case is yours" in told) == (verb == "count_users")
+    few = [row["below"] for row in swept if row["below"] is not None]
+    assert few == sorted(few, reverse=True)
+    assert bool(few) == (verb == "count_users")
+    (expected, *_) = plan.expected()
+    shown = plan.release().to_arrow().column("count").to_pylist()
+    assert min(shown) / 2 < expected["smallest"] < 2 * min(shown)
+    (only,) = getattr(opened(tmp_path), verb)("page", spend=hc.Budget(epsilon=1)).expected()
+    assert f"such a count at epsilon 1: {len(shown)} rows" in only["note"]
+    if verb == "count_users":
+        assert len(shown) / 2 < only["rows"] <= len(shown)
+
+
+def test_few_users_are_told_how_large_groups_must_be(tmp_path: Path) -> None:
+    """Ten groups of that size, of one user each: most of them are shown."""
+    plan = _few(tmp_path, 10)
+    (*_, few) = plan.expected()
+    n_each = int(few["smallest"] * 1.2)
+    plan = _few(tmp_path, n_each)
+    (*_, again) = plan.expected()
+    assert again == few
+    assert 10 * n_each < 10 * few["below"]
+    assert len(_few(tmp_path, n_each, method="peel").release()) >= 6
+
+
+def _few(folder: Path, n_each: int, **asked: Any) -> Any:
+    rows = [f"{page}-{user},{page}" for page in range(10) for user in range(n_each)]
+    (folder / "few.csv").write_text("\n".join(["user_id,page", *rows]))
+    data = hc.open(
+        folder / "few.csv", user="user_id", budget=hc.Budget(epsilon=3), ledger=folder / "few.db"
+    )
+    return data.count_users("page", spend=hc.Budget(epsilon=1), **asked)
+
+
 @pytest.mark.parametrize(
     "asked", [{"groups": PAGES}, {"bound": 5}, {"top": 5}], ids=["listed", "bound", "top"]
 )

@@ -116,6 +116,11 @@ class PrivateCountRelease:
         """How many rows are looked for, however many there are."""
         return self.max_rows if self.top is None else min(self.max_rows, TOP_SPARE * self.top)
 
+    def least_of(self, n_rows: int) -> float:
+        """About how many users each of so many groups has, where most of them are shown."""
+        looking, measuring = float(self.margin) ** 2 / 8, (Z / self.within) ** 2 / 2
+        return math.sqrt(n_rows * (looking + measuring) / float(self.limit.rho))
+
     @property
     def sensitivity(self) -> Sensitivity:
         """A user moves each count by one at most, in however many groups."""

@@ -39,6 +39,9 @@ N_SWEPT = 7
 BAR = 16
 MEANING = "error: nine rows in ten are expected to be off by less"
 NO_ROWS_KNOWN = "rows: can be told once a profile and frequencies by the same columns were released"
+SMALLEST = (
+    "groups: the smallest that are shown half of the time, about; a smaller epsilon shows fewer"
+)
 NOT_LEFT_OUT = "the error is that of the noise; what the bound leaves out is not in it"
 OF_RELEASED = "rows, by the sizes in entry {entry}, which was released before"
 READ_NOTHING = "From public facts alone: nothing was read and nothing was charged."
@@ -54,6 +57,9 @@ class Case:
     rows:   how many rows, where public facts or an earlier release say
     more:   whether there may be more rows: an earlier count shows the largest groups alone
     least:  how many users, or what else is counted, a group has that is shown half of the time
+    of:     what that is: users, or events
+    below:  how many users there are at most, in all, where the case depends on it
+    bound:  whether the error is the least that it can be: noise alone
     when:   the case, where there are several
     notes:  what the error does not cover, and what would tell more
     sizes:  the entry that told the sizes of groups, if one did
@@ -64,6 +70,9 @@ class Case:
     rows: int | None = None
     more: bool = False
     least: float | None = None
+    of: str = USERS
+    below: float | None = None
+    bound: bool = False
     when: str = ""
     notes: tuple[str, ...] = ()
     sizes: int | None = None
@@ -126,6 +135,7 @@ class Expected:
                 "unit": case.unit if case.error is not None else "",
                 "rows": case.rows,
                 "smallest": case.least,
+                "below": case.below,
                 "note": line.refused or "; ".join(case.notes),
             }
 
@@ -137,8 +147,8 @@ class Expected:
         import pyarrow as pa
 
         real, text = pa.float64(), pa.string()
-        kinds = (real, real, text, real, text, pa.int64(), real, text)
-        names = ("epsilon", "share", "case", "error", "unit", "rows", "smallest", "note")
+        kinds = (real, real, text, real, text, pa.int64(), real, real, text)
+        names = ("epsilon", "share", "case", "error", "unit", "rows", "smallest", "below", "note")
         return pa.Table.from_pylist(list(self), pa.schema(list(zip(names, kinds, strict=True))))
 
     @overload
@@ -170,8 +180,9 @@ class Expected:
         known = [MEANING] if any(case.error is not None for case in cases) else []
         sizes = {case.sizes for case in cases} - {None}
         told = [OF_RELEASED.format(entry=entry) for entry in sizes]
+        least = [SMALLEST] if any(case.rows is None and case.least for case in cases) else []
         own = [note for case in cases for note in case.notes]
-        return [*known, *told, *dict.fromkeys(own)]
+        return [*known, *least, *told, *dict.fromkeys(own)]
 
 
 def expected(own: Planned, at: Callable[[Any], Planned] | None, budgets: Spends | None) -> Expected:
@@ -223,10 +234,13 @@ def _rounded(number: Fraction | None) -> float | None:
 
 
 def _aligned(lines: list[Line]) -> list[str]:
-    errors, rows = ([line.case.error for line in lines], [line.case.rows for line in lines])
+    errors = [line.case.error for line in lines]
+    with_rows = any(line.case.rows is not None for line in lines)
+    sizes = [line.case.rows if with_rows else line.case.least for line in lines]
     is_several = len(lines) > 1
-    table = [("epsilon", "of the budget", "error", "", "rows", "")]
-    for line in lines:
+    named = "rows" if with_rows or not any(sizes) else "groups"
+    table = [("epsilon", "of the budget", "error", "", named, "", "")]
+    for line, size in zip(lines, sizes, strict=True):
         case = line.case
         table.append(
             (
@@ -235,7 +249,8 @@ def _aligned(lines: list[Line]) -> list[str]:
                 line.refused or error_words(case),
                 _bar(case.error, errors) if is_several else "",
                 "" if line.refused else rows_words(case),
-                _bar(case.rows, rows) if is_several else "",
+                _bar(size, sizes) if is_several else "",
+                _below(case),
             )
         )
     # A refusal is a sentence: it takes the rest of its line.
@@ -257,7 +272,7 @@ def error_words(case: Case) -> str:
     if case.error is None:
         return "not known"
     if case.unit in (OF_COUNT, OF_COUNTS):
-        return f"{100 * case.error:.2g} % {case.unit}"
+        return f"{100 * case.error:.2g} % {case.unit}{' or more' if case.bound else ''}"
     return (
         f"{case.error:,.3g} {case.unit}" if case.error < 1000 else f"{case.error:,.0f} {case.unit}"
     )
@@ -266,8 +281,12 @@ def error_words(case: Case) -> str:
 def rows_words(case: Case) -> str:
     """How many rows, for people."""
     if case.rows is None:
-        return "" if case.least is None else f"groups from {case.least:,.0f}"
+        return "" if case.least is None else f"from {case.least:,.0f} {case.of}"
     return f"{case.rows:,}{' or more' if case.more else ''}"
+
+
+def _below(case: Case) -> str:
+    return "" if case.below is None else f"where there are fewer than {case.below:,.0f} users"
 
 
 def limited(case: Case, top: int | None) -> Case:

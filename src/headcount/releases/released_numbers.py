@@ -24,8 +24,12 @@ def released_numbers(
     dataset: Opened, entry: Entry, columns: tuple[str, ...]
 ) -> list[NDArray[np.float64]] | None:
     """These columns of what an entry has stored, if each is of finite numbers."""
-    import pyarrow as pa
+    release = stored_release(dataset, entry)
+    return None if release is None else numbers_of(release, columns)
 
+
+def stored_release(dataset: Opened, entry: Entry) -> Release | None:
+    """What an entry has stored, if it is a release of its verb."""
     stored = dataset.ledger.stored_result(entry.sequence)
     if stored is None:
         return None
@@ -33,8 +37,15 @@ def released_numbers(
         release = Release.from_bytes(stored)
     except LedgerError:
         return None
+    return release if release.facts.verb == entry.verb else None
+
+
+def numbers_of(release: Release, columns: tuple[str, ...]) -> list[NDArray[np.float64]] | None:
+    """These columns, if each is there and of finite numbers."""
+    import pyarrow as pa
+
     table = release.to_arrow()
-    if release.facts.verb != entry.verb or not {*columns} <= {*table.column_names}:
+    if not {*columns} <= {*table.column_names}:
         return None
     kept = [table.column(name) for name in columns]
     if not all(pa.types.is_integer(one.type) or pa.types.is_floating(one.type) for one in kept):

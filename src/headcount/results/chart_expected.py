@@ -16,7 +16,7 @@ OFF = "Nine rows in ten are expected to be off by less. Nothing was read and not
 
 
 def expected_chart(table: pa.Table, title: str) -> Any:
-    """Errors, a picture for each unit, and below them the number of rows, where it is known."""
+    """Errors, a picture for each unit, and below them how many rows, or how large."""
     require_plots()
     import altair
 
@@ -28,6 +28,9 @@ def expected_chart(table: pa.Table, title: str) -> Any:
     ]
     if any(row["rows"] for row in rows):
         drawn.append(_curve([row for row in rows if row["rows"]], "rows", "rows", several))
+    elif any(row["smallest"] for row in rows):
+        some = [row for row in rows if row["smallest"]]
+        drawn.append(_curve(some, "smallest", "smallest group shown", several))
     on_top = altair.Title(f"expected: {title}", subtitle=lines(OFF))
     return altair.vconcat(*drawn).properties(title=on_top)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 NINE_IN_TEN = upper_point(0.05)
 """Nine in ten normal draws are within so many sds."""
 UNEVEN = 0.6  # of what clipping takes from a row, what is not put back rightly, as for one pass
+SEVERAL = 4  # groups of a user, where nothing is known of users but that they are in several
 MISREAD = 0.2  # of the target, what noise on the measured loss adds to every row; measured
 
 
@@ -46,12 +47,22 @@ def usual_error(plan: EqualErrorPlan) -> float:
     return NINE_IN_TEN * tuning.NOISE_SHARE * plan.within
 
 
+def least_usual(plan: EqualErrorPlan) -> float:
+    """How many users a group has, about, that is found and measured: users in several groups."""
+    measured = 1 / (_aim(plan) * math.sqrt(2 * plan.shares.measure))
+    return math.sqrt(SEVERAL) * max(plan.least_weight, measured)
+
+
+def most_few(plan: EqualErrorPlan) -> float:
+    """How many users there are, about, for whom groups are measured one by one."""
+    return math.sqrt(SEVERAL) * tuning.PEEL_RATIO * plan.least_weight
+
+
 def least_found(plan: EqualErrorPlan, crowd: Crowd) -> float:
     """How many users a group has, about, that is found half of the time."""
-    discovery = plan.threshold(plan.shares.discover, 1 - tuning.AGAIN_DELTA)
     pairs = max(1.0, float((crowd.users * crowd.groups).sum()))
     weight = max(1.0, float((crowd.users * np.sqrt(crowd.groups)).sum()))
-    return discovery.threshold / discovery.bounds.scale * pairs / weight
+    return plan.least_weight * pairs / weight
 
 
 def forecast(plan: EqualErrorPlan, crowd: Crowd, sizes: Floats) -> Forecast:

@@ -54,6 +54,12 @@ class EqualErrorPlan:
         """The discovery of groups at this cost, and at all or a part of delta."""
         return GaussianThreshold.calibrate(DISCOVERY, Zcdp(rho, part * self.limit.delta))
 
+    @property
+    def least_weight(self) -> float:
+        """What a group weighs, in users of one group, that is found half of the time."""
+        discovery = self.threshold(self.shares.discover, 1 - tuning.AGAIN_DELTA)
+        return discovery.threshold / discovery.bounds.scale
+
     def spare(self, shares: Shares, n_rows: int, n_found: int, tau: float) -> Fraction:
         """What a second discovery may cost, and 0 where it is not worth it [EE3]."""
         noise = tau / (tuning.NOISE_SHARE * self.within)

@@ -5,16 +5,17 @@ Every row that is measured is printed; with a target, those that keep it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.pairs import Pairs
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.equal_error.stages import STAGES
-from headcount.mechanisms.equal_error.tuning import AGAIN_DELTA, PEEL_RATIO, SINGLE_LOSS
+from headcount.mechanisms.equal_error.tuning import PEEL_RATIO, SINGLE_LOSS
 from headcount.releases.count_users.forecast import expected_cases
 from headcount.releases.count_users.notes import BAR, notes_of, promise_of, shown_and_withheld
+from headcount.releases.earlier import earlier_count
 from headcount.releases.expected import Case
 from headcount.releases.facts import affordable_plan
 from headcount.releases.released_profile import released_profile
@@ -38,6 +39,8 @@ METHODS = {
     "peel": "select the largest group, measure it, repeat, until the budget is spent",
     "equal": "equal relative error, nearly: find groups, choose how many, measure them twice",
 }
+SURE = {METHODS[way]: way for way in ("single", "equal")}
+"""Ways that a table takes at other spends too; few users for one are many for another."""
 AUTO = "one of three, chosen from a private profile of groups per user"
 BOUNDS = "none to choose: users in very many groups count for less in each, where that costs less"
 HALF = "where a user in four groups counts as half a user"
@@ -127,8 +130,14 @@ class _EqualCount:
 
     def expects(self) -> tuple[Case, ...]:
         """The error that rows are chosen for, and what earlier releases say of their number."""
-        sizes = None if self.groups is not None else released_sizes(self.dataset, self.by)
-        return expected_cases(self.mechanism, sizes)
+        if self.groups is not None:
+            return expected_cases(self.mechanism, None)
+        earlier = earlier_count(self.dataset, self.verb, self.by)
+        way = None if earlier is None else SURE.get(earlier.method)
+        cases = expected_cases(self.mechanism, released_sizes(self.dataset, self.by), way)
+        if earlier is None:
+            return cases
+        return (*cases[:-1], replace(cases[-1], notes=(*cases[-1].notes, earlier.note)))
 
     @property
     def verb(self) -> str:
@@ -168,12 +177,8 @@ class _EqualCount:
 
     def _may_be_empty(self) -> tuple[tuple[str, str], ...]:
         """Said where only large groups can be found, whatever the table is."""
-        shares = self.mechanism.shares
-        found = (
-            self.mechanism.threshold(shares.after_profile),
-            self.mechanism.threshold(shares.discover, 1 - AGAIN_DELTA),
-        )
-        least = min(one.threshold / one.bounds.scale for one in found)
+        one_pass = self.mechanism.threshold(self.mechanism.shares.after_profile)
+        least = min(one_pass.threshold / one_pass.bounds.scale, self.mechanism.least_weight)
         if self.groups is not None or least < LARGE:
             return ()
         return (
@@ -188,9 +193,8 @@ class _EqualCount:
     def _branches(self) -> tuple[tuple[str, str], ...]:
         shares, within = self.mechanism.shares, self.mechanism.within
         single = self.mechanism.threshold(shares.after_profile)
-        discover = self.mechanism.threshold(shares.discover, 1 - AGAIN_DELTA)
         least_single = max(1.65 * single.sd / within, float(single.threshold)) / single.bounds.scale
-        least_weight = discover.threshold / discover.bounds.scale
+        least_weight = self.mechanism.least_weight
         return (
             (
                 "if single",

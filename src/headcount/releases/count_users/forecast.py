@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headcount.mechanisms.equal_error.forecast import forecast, least_found, usual_error
-from headcount.releases.expected import NO_ROWS_KNOWN, OF_COUNT, OFF, Case, limited
+from headcount.mechanisms.equal_error.forecast import (
+    SEVERAL,
+    forecast,
+    least_found,
+    least_usual,
+    most_few,
+    usual_error,
+)
+from headcount.mechanisms.private_count_release import PrivateCountRelease
+from headcount.privacy.spend import Zcdp
+from headcount.releases.expected import EVENTS, NO_ROWS_KNOWN, OF_COUNT, OFF, Case, limited
 from headcount.releases.released_sizes import with_sizes
 
 if TYPE_CHECKING:
@@ -17,18 +27,36 @@ WHEN = {
     "single": "users are in one group, nearly all of them",
     "peel": "users are few for this spend",
 }
-HEAVY = "a few users with very many rows make it larger: what they lose is not in it"
+HEAVY = "a few users in very many groups, or with very many rows, make the error larger than that"
+IN_SEVERAL = (
+    f"users in several groups are taken to be in {SEVERAL}; where they are in {4 * SEVERAL}, a "
+    "group needs twice as many"
+)
+PEELED = 10
+IN_TURN = (
+    f"few users: the groups are so large if {PEELED} are to be shown; the largest is found first"
+)
+WHICH = (
+    "which case is yours: a profile by the same columns tells, or a first count; then it alone is "
+    "shown here"
+)
 
 
-def expected_cases(mechanism: EqualError, sizes: Sizes | None) -> tuple[Case, ...]:
-    """Each way that the count may take; one alone where a released profile says which."""
+def expected_cases(
+    mechanism: EqualError, sizes: Sizes | None, way: str | None = None
+) -> tuple[Case, ...]:
+    """Each way that the count may take; one alone where an earlier release says which."""
     profile = mechanism.profile
-    if mechanism.method != "auto" or profile is not None:
-        way = mechanism.method if profile is None else mechanism.branch(profile.crowd)
+    if mechanism.method != "auto":
+        way = mechanism.method
+    elif profile is not None:
+        way = mechanism.branch(profile.crowd)
+    if way is not None:
         return (limited(_case(mechanism, way, sizes), mechanism.top),)
-    return tuple(
+    cases = [
         limited(_case(mechanism, way, sizes, when), mechanism.top) for way, when in WHEN.items()
-    )
+    ]
+    return (*cases[:-1], replace(cases[-1], notes=(*cases[-1].notes, WHICH)))
 
 
 def _case(mechanism: EqualError, way: str, sizes: Sizes | None, when: str = "") -> Case:
@@ -38,19 +66,23 @@ def _case(mechanism: EqualError, way: str, sizes: Sizes | None, when: str = "") 
         error, least = one_pass.error_bound(OFF) / scale, one_pass.threshold / scale
         return with_sizes(Case(error, least=least, when=when), sizes)
     if way == "peel":
-        return Case(mechanism.within, OF_COUNT, when=when)
+        limit = Zcdp(mechanism.shares.after_profile, mechanism.limit.delta)
+        least = PrivateCountRelease.calibrate(limit, mechanism.within).least_of(PEELED)
+        few = most_few(mechanism) if when else None
+        return Case(mechanism.within, OF_COUNT, least=least, below=few, when=when, notes=(IN_TURN,))
     return _equal(mechanism, sizes, when)
 
 
 def _equal(mechanism: EqualError, sizes: Sizes | None, when: str) -> Case:
     error, profile = usual_error(mechanism), mechanism.profile
-    if mechanism.max_value > 1:
-        return Case(error, OF_COUNT, when=when, notes=(HEAVY,))
     if profile is None:
-        return Case(error, OF_COUNT, when=when, notes=(NO_ROWS_KNOWN,))
+        is_rows = mechanism.max_value > 1
+        least = least_usual(mechanism)
+        case = Case(error, OF_COUNT, least=least, when=when, notes=(HEAVY, IN_SEVERAL), bound=True)
+        return replace(case, of=EVENTS) if is_rows else with_sizes(case, sizes)
     least = least_found(mechanism, profile.crowd)
     if sizes is None:
         return Case(error, OF_COUNT, least=least, when=when, notes=(NO_ROWS_KNOWN,))
     found = forecast(mechanism, profile.crowd, sizes.users)
     more = not sizes.whole and found.n_rows == len(sizes.users)
-    return Case(found.error, OF_COUNT, found.n_rows, more, least, when, sizes=sizes.entry)
+    return Case(found.error, OF_COUNT, found.n_rows, more, least, when=when, sizes=sizes.entry)
