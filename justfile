@@ -4,6 +4,8 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 python := env("HEADCOUNT_PYTHON", "3.11")
 export UV_PROJECT_ENVIRONMENT := ".venv"
 export PYTHONHASHSEED := env("PYTHONHASHSEED", "random")
+# Thousands of tests start a command: without bytecode each compiles a thousand modules first.
+export PYTHONDONTWRITEBYTECODE := ""
 
 bin := ".venv/bin"
 oracle := ".venvs/oracle/bin/python"
