@@ -189,7 +189,7 @@ def test_every_stage_is_told(demo_file: Path, tmp_path: Path) -> None:
         ({"within": 0.1, "bound": 3}, "has no bound"),
         ({"within": 0.7}, "within must be"),
         ({"within": 0.1, "method": "threshold"}, "has no target"),
-        ({"within": 0.1, "spend": hc.Budget(rho="0.000001")}, "needs a rho of at least"),
+        ({"within": 0.1, "spend": hc.Budget(rho="0.000001")}, "needs at least about epsilon 0.0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

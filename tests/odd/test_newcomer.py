@@ -175,11 +175,22 @@ def test_what_is_left_and_what_is_needed_are_two_numbers(place: Path) -> None:
     said = run("ledger", "show").out
     (left,) = re.findall(r"epsilon ([\d.]+) left for one release", said)
     assert run(*BY_PAGE[:-1], f"--epsilon={left}", "--plan").code == 0, "so much can be asked for"
+    refused = run(*BY_PAGE[:-1], "--epsilon=2.99")
+    assert f"Write --epsilon {left} or less." in refused.err
     limit = zcdp_of(Budget(epsilon="0.5205"))
     crumb = Zcdp(RHO_UNIT)
     account = Account("web", Neighbours.ADD_REMOVE, limit, crumb, Fraction(1, 10**6))
     said = refusal(account, limit)
     assert "has epsilon 0.5204 left, this release needs 0.5205." in said
+    nothing = Account("web", Neighbours.ADD_REMOVE, limit, limit, Fraction(1, 10**6))
+    assert "headcount ledger result KEY" in refusal(nothing, limit)
+
+
+def test_a_spend_too_small_for_anything_is_named_in_epsilon(place: Path) -> None:
+    refused = run(*BY_PAGE[:-1], "--epsilon=0.01", "--budget=3")
+    assert re.search(r"at least about epsilon 0\.01\d+ \(rho 1e-05\), not 0\.0", refused.err)
+    (least,) = re.findall(r"epsilon (0\.01\d+)", refused.err)
+    assert run(*BY_PAGE[:-1], f"--epsilon={least}", "--budget=3", "--plan").code == 0
 
 
 def test_the_way_out_of_a_fleeting_place_works_as_it_is_printed(

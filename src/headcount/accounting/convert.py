@@ -137,3 +137,17 @@ def shown(epsilon: Fraction, *, down: bool = False, up: bool = False) -> str:
     rounding = ROUND_FLOOR if down else ROUND_CEILING if up else ROUND_HALF_EVEN
     digits = Context(prec=4, rounding=rounding)
     return f"{float(digits.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))):.4g}"
+
+
+USUAL_DELTA = Fraction(1, 2 * 10**6)
+"""What noise has of a delta of a millionth: thresholds have the other half."""
+
+
+def too_little(what: str, least: Fraction, rho: Fraction) -> str:
+    """Why nothing can be made of so small a spend, in epsilon too: few people think in rho."""
+    needed, given = (epsilon_at(one, USUAL_DELTA) for one in (least, rho))
+    return (
+        f"{what} at least about epsilon {shown(needed, up=True)} (rho {float(least):g}), not "
+        f"{shown(given, down=True)} (rho {float(rho):.3g}). Nothing was read and nothing was "
+        "charged."
+    )

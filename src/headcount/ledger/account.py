@@ -35,6 +35,10 @@ def shown_down(epsilon: Fraction) -> str:
     return shown(epsilon + CRUMB, down=True)
 
 
+WORTH_ASKING = Fraction(1, 100)
+"""Of less epsilon nothing can be made: people are told what they have instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """The budget of one dataset, for one neighbour relation, at one moment.
@@ -211,7 +215,7 @@ def refusal(account: Account, spend: Zcdp) -> str:
     """Why an account cannot pay, with what was asked and what is left."""
     return (
         f"Account {account.name!r} has {_has_and_needs(account, account.left, spend)}. "
-        "Nothing was read and nothing was charged."
+        f"Nothing was read and nothing was charged.{_instead(account, account.left, spend)}"
     )
 
 
@@ -226,7 +230,8 @@ def quota_refusal(account: Account, analyst: str, quota: Quota | None, spend: Zc
         )
     return (
         f"The quota of {analyst!r} in account {account.name!r} has "
-        f"{_has_and_needs(account, quota.left, spend)}. Nothing was read and nothing was charged."
+        f"{_has_and_needs(account, quota.left, spend)}. Nothing was read and nothing was "
+        f"charged.{_instead(account, quota.left, spend)}"
     )
 
 
@@ -254,3 +259,16 @@ def _has_and_needs(account: Account, left: Zcdp, spend: Zcdp) -> str:
         has = f"delta {float(left.delta):.3g} left for thresholds"
         needs = f"{float(spend.delta):.3g}"
     return f"{has}, this release needs {needs}"
+
+
+def _instead(account: Account, left: Zcdp, spend: Zcdp) -> str:
+    """What to write, where less would do; what was released costs nothing again."""
+    has = epsilon_at(left.rho, account.stated_delta - account.limit.delta)
+    if spend.rho <= left.rho:
+        return ""
+    if has < WORTH_ASKING:
+        return (
+            " What was released before costs nothing to show again: headcount ledger show "
+            f"{as_word(account.name)} lists the keys, headcount ledger result KEY shows the rows."
+        )
+    return f" Write spend=hc.Budget(epsilon={shown_down(has)}) or less."

@@ -29,6 +29,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headcount.accounting.compose import cost
+from headcount.accounting.convert import too_little
 from headcount.errors import UsageError
 from headcount.mechanisms.distribution import reading
 from headcount.mechanisms.distribution.plan import DistributionPlan
@@ -74,8 +75,7 @@ class Distribution(DistributionPlan):
             )
         if spend.rho < MIN_RHO:
             raise UsageError(
-                f"A distribution needs a rho of at least {float(MIN_RHO):g}, not "
-                f"{float(spend.rho):.3g}. Nothing was read and nothing was charged. Spend more."
+                f"{too_little('A distribution needs', MIN_RHO, spend.rho)} Spend more."
             )
         if found:
             require_delta(spend)

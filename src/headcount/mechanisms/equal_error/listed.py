@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headcount.accounting.compose import cost
+from headcount.accounting.convert import too_little
 from headcount.errors import UsageError
 from headcount.mechanisms.centred_gaussian import CentredGaussian
 from headcount.mechanisms.equal_error import reading, tuning
@@ -89,10 +90,8 @@ class EqualErrorListed(EqualErrorPlan):
     ) -> EqualErrorListed:
         """Spend all of the rho of ``spend`` on counts of so many groups, and no delta."""
         if spend.rho < MIN_RHO:
-            raise UsageError(
-                f"A count without a bound needs a rho of at least {float(MIN_RHO):g}, not "
-                f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or give a bound."
-            )
+            little = too_little("A count without a bound needs", MIN_RHO, spend.rho)
+            raise UsageError(f"{little} Spend more, or give a bound.")
         limit = Zcdp(spend.rho)
         return cls(limit, within, method, top, withholds=withholds, n_groups=n_groups)
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from headcount.accounting.convert import too_little
 from headcount.errors import UsageError
 from headcount.mechanisms.equal_error.plan import EqualErrorPlan
 from headcount.mechanisms.equal_error.stages import Run
@@ -70,11 +71,8 @@ class EqualError(EqualErrorPlan):
         """
         require_delta(spend)
         if spend.rho < MIN_RHO:
-            raise UsageError(
-                f"A count without a bound needs a rho of at least {float(MIN_RHO):g}, not "
-                f"{float(spend.rho):.3g}. Nothing was charged. Spend more, or use "
-                "method='peel' or method='threshold'."
-            )
+            little = too_little("A count without a bound needs", MIN_RHO, spend.rho)
+            raise UsageError(f"{little} Spend more, or use method='peel' or method='threshold'.")
         return cls(spend, within, method, top, profile, withholds, max_value)
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headcount.accounting.convert import too_little
 from headcount.contributions.bound_losses import CandidateBounds, bound_losses
 from headcount.contributions.clip import N_ROWS, Limits, clip_l2, rows_per_group
 from headcount.contributions.groups import group_rows
@@ -88,10 +89,8 @@ def plan_found_events(
 ) -> Plan:
     """Plan counts of rows in groups that are found, from public facts and the spend alone."""
     if limit.rho < MIN_RHO:
-        raise UsageError(
-            f"Counts of rows in groups that are found need a rho of at least {float(MIN_RHO):g}, "
-            f"not {float(limit.rho):.3g}. Nothing was charged. Spend more."
-        )
+        little = too_little("Counts of rows in groups that are found need", MIN_RHO, limit.rho)
+        raise UsageError(f"{little} Spend more.")
     account = dataset.account
     rest = Zcdp(limit.rho * (1 - CHOICE_SHARE - LOST_SHARE), limit.delta)
     noises = noises_of(rest, account.neighbours)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headcount.accounting.convert import too_little
 from headcount.contributions.events import Events
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
@@ -93,10 +94,7 @@ def plan_known_events(
 ) -> Plan:
     """Plan counts of events in known groups."""
     if limit.rho < MIN_RHO:
-        raise UsageError(
-            f"Counts of events need a rho of at least {float(MIN_RHO):g}, not "
-            f"{float(limit.rho):.3g}. Nothing was charged. Spend more."
-        )
+        raise UsageError(f"{too_little('Counts of events need', MIN_RHO, limit.rho)} Spend more.")
     count = _KnownCount.of(dataset, by, groups, grouped, limit, top, bound, method)
     return affordable_plan(
         dataset,
