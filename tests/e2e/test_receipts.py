@@ -152,11 +152,16 @@ def test_from_a_shell_as_in_the_reference(table: Path, tmp_path: Path) -> None:
         *("--epsilon", "1", "--budget", "3", "--key", "mine", "--out", "rows.csv"),
     )
     assert counted.returncode == 0, counted.stderr
+    planned = run(
+        *("count-users", str(table), "--user", "user", "--by", "place", "--epsilon", "1", "--plan"),
+    )
     assert run("receipt", "mine", "--out", "receipt.json").returncode == 0
     key = run("ledger", "key").stdout.strip()
     good = run("verify", "receipt.json", "rows.csv", "--public-key", key)
     assert (good.returncode, good.stderr) == (0, "")
-    assert "epsilon 1 at delta 1e-06" in good.stdout
+    # One promise, in one way of saying it: of the release, the plan and the receipt.
+    for said in (good.stdout, counted.stdout + counted.stderr, planned.stdout):
+        assert "epsilon 1 at delta 1e-06" in said
     assert "as they were released" in good.stdout
     (tmp_path / "rows.csv").write_text((tmp_path / "rows.csv").read_text().replace("p1", "p9"))
     bad = run("verify", "receipt.json", "rows.csv", "--public-key", key)

@@ -27,15 +27,19 @@ def guarantee_of(
     *,
     vouched: str | None = None,
 ) -> Guarantee:
-    """The promise to one user or one device, at what the event costs in the account."""
+    """The promise to one user or one device, at what the event costs in the account.
+
+    It is said at the account's delta, as plans, receipts and statements say it. What is left of
+    that delta for other thresholds is not used, so that the promise holds with some to spare.
+    """
     spend = cost_in_account(cost(event), neighbours, account.neighbours)
-    delta = account.stated_delta - account.limit.delta + spend.delta
+    at = account.stated_delta - account.limit.delta + spend.delta
     return Guarantee(
         unit=unit,
         neighbours=account.neighbours,
         spend=spend,
-        epsilon=stated_epsilon(spend, delta),
-        delta=delta,
+        epsilon=stated_epsilon(spend, at),
+        delta=account.stated_delta,
         vouched=vouched,
     )
 
