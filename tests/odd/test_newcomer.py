@@ -308,3 +308,16 @@ def test_groups_from_a_pipe(place: Path) -> None:
     assert ended.code == 0, ended.err
     rows = Path("x.csv").read_text().splitlines()[-2:]
     assert [row.split(",")[0] for row in rows] == ['"p0"', '"p1"']
+
+
+def test_slips_of_the_pen_are_put_right(place: Path) -> None:
+    """A comma for a point, letters exchanged, a word that SQL has: what to write is named."""
+    comma = run(*BY_PAGE[:-1], "--epsilon=0,5", "--budget=3")
+    assert "Write --epsilon 0.5, with a point." in comma.err
+    misspelt = run(*COUNT, "--by=paeg", "--epsilon=1", "--budget=3")
+    assert "Did you mean 'page'?" in misspelt.err
+    like = run(*BY_PAGE, "--budget=3", "--where", "page like 'p%'")
+    assert "uses LIKE" in like.err
+    for refused in (comma, misspelt, like):
+        assert refused.code == 2
+        assert "othing was charged" in refused.err

@@ -68,5 +68,8 @@ def _within(value: Number | None, name: str, most: int, instead: str) -> Fractio
         return None
     number = number_of(value)
     if number is None or not 0 < number <= most:
+        dotted = value.replace(",", ".") if isinstance(value, str) and value.count(",") == 1 else ""
+        if dotted.replace(".", "", 1).isdecimal():
+            instead = f"{name}={dotted}, with a point"
         raise refused(name, f"a number greater than 0 and at most {most:,}", value, instead)
     return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
@@ -65,9 +66,11 @@ def missing(column: str, columns: Collection[str]) -> str:
         "(--delimiter ';'). If there is no header: header=False and columns=[...] (--no-header "
         "--columns a,b)."
     )
+    near = difflib.get_close_matches(column, list(columns), 1)
+    alike = f"Did you mean {near[0]!r}? " if near else ""
     return (
-        f"The table has no column {column!r}. {_meant(column)}{there} Nothing was read and nothing "
-        "was charged."
+        f"The table has no column {column!r}. {_meant(column)}{alike}{there} Nothing was "
+        "read and nothing was charged."
     )
 
 

@@ -26,6 +26,7 @@ ALLOWED = (
 )
 COMPARISONS = {"EQ": eq, "NEQ": ne, "LT": lt, "LTE": le, "GT": gt, "GTE": ge}
 MIRRORED = {"EQ": "EQ", "NEQ": "NEQ", "LT": "GT", "LTE": "GTE", "GT": "LT", "GTE": "LTE"}
+PATTERNS = {"Like": "LIKE", "ILike": "ILIKE", "RegexpLike": "a regular expression"}
 UNORDERED = (Kind.TEXT, Kind.BOOLEAN, Kind.UUID)
 INT64 = range(-(1 << 63), 1 << 63)
 
@@ -85,6 +86,12 @@ class _Reader:
             return low & self.comparison("LTE", tree.this, tree.args["high"])
         if name == "Is" and type(tree.expression).__name__ == "Null":
             return self.value(self.column(tree.this)).isnull()
+        what = PATTERNS.get(name)
+        if what is not None:
+            raise UsageError(
+                f"The where clause uses {what}, which engines read in different ways. Make a "
+                f"column of what it finds, in the table or in a view, and compare that. {ALLOWED}"
+            )
         raise UsageError(f"The where clause uses something that is not allowed. {ALLOWED}")
 
     def comparison(self, name: str, left: Any, right: Any) -> Any:
