@@ -89,7 +89,7 @@ def test_random_kills_waste_budget_and_never_leak_it(
         folder.mkdir()
         address = new_address()
         clients.new_ledger(address, clients.PLENTY)
-        kills(address, clients, folder, 100 if long else 60, charge_first)
+        kills(address, clients, folder, 100 if long else 40, charge_first)
         ledger = clients.Ledger(address)
         seen, charged = audit(ledger, folder)
         assert not seen - charged

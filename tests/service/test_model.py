@@ -247,7 +247,7 @@ def test_memory_sqlite_and_postgres_are_one_ledger(
         run_state_machine_as_test(
             Three,
             settings=settings(
-                max_examples=5000 if long else 300,
+                max_examples=5000 if long else 120,
                 stateful_step_count=20 if long else 12,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
@@ -260,5 +260,5 @@ def test_memory_sqlite_and_postgres_are_one_ledger(
             Ledger(place, heads=f"{folder}/heads-last").verify()
         for store in Three.stores:
             store.close()
-    # Far below what comes up by chance, 43 at the least that was ever seen: each is taken at all.
-    assert min(Three.counts.values()) > 10, "the steps that matter were hardly taken"
+    # Far below what comes up by chance, 17 or more: each is taken at all.
+    assert min(Three.counts.values()) > 3, "the steps that matter were hardly taken"

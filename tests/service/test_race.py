@@ -22,7 +22,7 @@ def test_a_race_never_overspends(
     long: bool,
     record_property: Callable[[str, object], None],
 ) -> None:
-    rounds = [f"round {number}" for number in range(100 if long else 20)]
+    rounds = [f"round {number}" for number in range(100 if long else 10)]
     address = new_address()
     ledger = clients.Ledger(address)
     for account in rounds:

@@ -55,7 +55,7 @@ def test_one_charge_per_key_and_the_same_bytes_for_everyone(
     address = new_address()
     ledger = clients.new_ledger(address, clients.PLENTY)
     # Each client asks for each key, so a key is asked for by 16 clients at about the same time.
-    n_requests = 10_000 if long else 1_000
+    n_requests = 10_000 if long else 400
     keys = [f"key-{number}" for number in range(n_requests // N_CLIENTS)]
     answers = clients.together(N_CLIENTS, client, clients, address, keys)
     asked = sum(answer[2] for answer in answers)

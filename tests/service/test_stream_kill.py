@@ -84,7 +84,7 @@ def test_the_last_complete_copy_always_loads(
 ) -> None:
     dice = random.Random(5)
     cut = 0
-    for _ in range(200 if long else 20):
+    for _ in range(200 if long else 10):
         killed_soon(clients, dice, tmp_path, atomically)
         acknowledged = int.from_bytes((tmp_path / "acknowledged").read_bytes(), "little")
         cut += (tmp_path / "copy.hcs.new").exists()
@@ -131,7 +131,7 @@ def test_a_killed_process_loses_at_most_what_it_counted_since_it_wrote(
     path, noted = tmp_path / "state.hcs", tmp_path / "acknowledged"
     Stream(buckets=COUNTERS, epsilon=BARE, path=path).close()
     noted.write_bytes(bytes(8))
-    for _ in range(200 if long else 20):
+    for _ in range(200 if long else 10):
         before = noted.read_bytes()
         child = clients.forked(count_for_ever, path, noted)
         while noted.read_bytes() == before:
