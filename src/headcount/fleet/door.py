@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from headcount.errors import FleetError, LedgerError, UsageError
+from headcount.errors import FleetError, HeadcountError, LedgerError, UsageError
 from headcount.fleet.core_client import Core
 from headcount.fleet.lease import Lease, LostLeaseError
 from headcount.fleet.owner_key import OwnerKey
@@ -157,8 +157,15 @@ class Door:
 
     def tidy(self) -> None:
         """Destroy keys and drop posts of rounds that are over, where a crash left them."""
+        failed: HeadcountError | None = None
         for one in self.store.not_ended():
-            self._end(one)
+            try:
+                self._end(one)
+            except HeadcountError as error:
+                # One round that cannot be ended yet keeps no key of another.
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _part(self, lease: Lease, held: Round) -> bytes:
         """What the round shows: what was stored before, or what the core counts now."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Awaitable, Iterable
 from typing import Protocol, TypeVar
@@ -28,11 +29,16 @@ from headcount.fleet.refusals import (
     WrongMediaError,
     WrongMethodError,
 )
+from headcount.fleet.wire import descriptor_from
+
+log = logging.getLogger("headcount")
 
 T = TypeVar("T")
 REPORTS = re.compile(r"/rounds/([0-9a-f]{64})/reports")
 LIST_SECONDS = 1.0
 """That a list of rounds may be old. Whether a round is open is asked at each write."""
+LIST_BYTES = (1 << 20) - 64
+"""Of a list: what a device reads at a time. One that is longer would reach nobody."""
 BODY_SECONDS = 10.0
 """That a body may take."""
 ANSWER_SECONDS = 25.0
@@ -89,16 +95,21 @@ async def answered(side: Side, asked: Asked) -> Reply:
 
 
 def listed(offers: Iterable[Offer]) -> bytes:
-    """Rounds as JSON: each task in its one spelling, the others in hex."""
-    rounds = [
-        {
+    """Rounds as JSON, what closes first at first: tasks in their one spelling, the rest in hex."""
+    rounds, left = [], LIST_BYTES
+    for one in sorted(offers, key=lambda one: descriptor_from(one.descriptor).closes):
+        round_ = {
             "task": one.task.decode(),
             "descriptor": one.descriptor.hex(),
             "proof": one.proof.hex(),
         }
-        for one in offers
-    ]
-    return json.dumps({"rounds": rounds}).encode()
+        spelled = json.dumps(round_, ensure_ascii=False)
+        left -= len(spelled.encode()) + 2
+        if left < 0:
+            log.warning("more rounds are open than a list holds: those that close last wait")
+            break
+        rounds.append(spelled)
+    return f'{{"rounds": [{", ".join(rounds)}]}}'.encode()
 
 
 def _sender(senders: Senders | None, asked: Asked) -> str:
