@@ -70,6 +70,10 @@ test-service *args:
 test-service-long *args:
     HEADCOUNT_LONG=1 {{ bin }}/pytest -q tests/service {{ long }} {{ args }}
 
+# Whole paths, engines and audits at full size: hours
+test-long *args:
+    HEADCOUNT_LONG=1 HEADCOUNT_ORACLE_PYTHON="${HEADCOUNT_ORACLE_PYTHON:-{{ justfile_directory() }}/{{ oracle }}}" {{ bin }}/pytest -q tests/e2e tests/engines tests/statistical {{ long }} {{ args }}
+
 # The ledger beside a model in 5,000 sequences, with a million entries, and with results of 2 GB
 test-ledger-long *args:
     HEADCOUNT_LONG=1 {{ bin }}/pytest -q -s tests/service/test_model.py tests/service/test_large.py tests/service/test_large_results.py {{ long }} {{ args }}

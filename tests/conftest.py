@@ -21,6 +21,7 @@ DRAWN = (
     *(
         f"e2e/test_{name}.py"
         for name in [
+            "before_spending",
             "count_events",
             "count_events_found",
             "count_users",

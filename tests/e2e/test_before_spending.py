@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -108,12 +109,22 @@ def test_a_sweep_of_found_groups_tells_what_less_budget_takes(
     assert few == sorted(few, reverse=True)
     assert bool(few) == (verb == "count_users")
     (expected, *_) = plan.expected()
-    shown = plan.release().to_arrow().column("count").to_pylist()
-    assert min(shown) / 2 < expected["smallest"] < 2 * min(shown)
+    release = plan.release()
+    shown = release.to_arrow().column("count").to_pylist()
+    assert min(shown) / 3 < expected["smallest"] < 3 * min(shown)
     (only,) = getattr(opened(tmp_path), verb)("page", spend=hc.Budget(epsilon=1)).expected()
     assert f"such a count at epsilon 1: {len(shown)} rows" in only["note"]
-    if verb == "count_users":
-        assert len(shown) / 2 < only["rows"] <= len(shown)
+    assert len(shown) / 2 < only["rows"] <= len(shown)
+    # One number for how exact it was, of the release and of whoever plans the next.
+    (said,) = re.findall(
+        r"Nine in ten rows are expected within (\d+)%", " ".join(release.facts.notes)
+    )
+    assert f"nine in ten expected within {said}% of the true count" in only["note"]
+    assert only["error"] == pytest.approx(max(int(said) / 100, 0.087), abs=0.006)
+    again = getattr(opened(tmp_path), verb)("page", spend=hc.Budget(epsilon=1)).sweep()
+    errors = [row["error"] for row in again]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] > 2 * errors[-1]
 
 
 def test_few_users_are_told_how_large_groups_must_be(tmp_path: Path) -> None:

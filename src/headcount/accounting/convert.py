@@ -143,11 +143,11 @@ USUAL_DELTA = Fraction(1, 2 * 10**6)
 """What noise has of a delta of a millionth: thresholds have the other half."""
 
 
-def too_little(what: str, least: Fraction, rho: Fraction) -> str:
-    """Why nothing can be made of so small a spend, in epsilon too: few people think in rho."""
-    needed, given = (epsilon_at(one, USUAL_DELTA) for one in (least, rho))
+def too_little(what: str, least: Fraction) -> str:
+    """Why nothing can be made of so small a spend, and what to write: few people think in rho."""
+    needed = shown(epsilon_at(least, USUAL_DELTA), up=True)
     return (
-        f"{what} at least about epsilon {shown(needed, up=True)} (rho {float(least):g}), not "
-        f"{shown(given, down=True)} (rho {float(rho):.3g}). Nothing was read and nothing was "
+        f"{what} at least about epsilon {needed} (rho {float(least):g}), which is more than was "
+        f"given. Write spend=hc.Budget(epsilon={needed}) or more. Nothing was read and nothing was "
         "charged."
     )

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from headcount.accounting.convert import shown
 from headcount.ledger.statement.statement import epsilon_alone
-from headcount.releases.expected import OFF, OFF_SDS
+from headcount.mechanisms.equal_error.reading import reached
 from headcount.releases.facts import request_of
 from headcount.releases.released_numbers import numbers_of, stored_release
+from headcount.releases.released_sizes import N_LATEST
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from headcount.releases.opened import Opened
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """One count that was released, and how it was made."""
+    """One count that was released, how it was made, and how exact it is."""
 
     method: str
+    rho: float
+    error: float
     note: str
+
+    def error_at(self, rho: Fraction, least: float) -> float:
+        """The error at another spend: what is above the least grows as the spend shrinks."""
+        above = max(0.0, self.error**2 - least**2) * self.rho / float(rho)
+        return math.sqrt(least**2 + above)
 
 
 def earlier_count(dataset: Opened, verb: str, by: Any) -> Earlier | None:
-    """The latest of these rows by these columns; nothing is read or charged."""
+    """Of the latest counts of these rows by these columns, the one that cost most."""
+    counts = islice(_counts(dataset, verb, by), N_LATEST)
+    return max(counts, key=lambda one: one.rho, default=None)
+
+
+def _counts(dataset: Opened, verb: str, by: Any) -> Iterator[Earlier]:
     rows = request_of(dataset, dataset.account_name, verb, by).rows
     for entry in reversed(dataset.ledger.entries(dataset.account_name, verb)):
         about = entry.about
@@ -34,16 +50,13 @@ def earlier_count(dataset: Opened, verb: str, by: Any) -> Earlier | None:
             continue
         release = stored_release(dataset, entry)
         numbers = None if release is None else numbers_of(release, ("count", "sd"))
-        if release is not None and numbers is not None:
-            epsilon = shown(epsilon_alone(dataset.account, entry.spend))
-            before = f"entry {entry.sequence} was such a count at epsilon {epsilon}"
-            return Earlier(release.facts.method, f"{before}: {_came_to(*numbers)}")
-    return None
-
-
-def _came_to(counts: Any, sds: Any) -> str:
-    shown_rows = counts > 0
-    if not shown_rows.any():
-        return "it showed no row"
-    off = float(np.quantile(OFF_SDS * sds[shown_rows] / counts[shown_rows], OFF))
-    return f"{len(counts):,} rows, nine in ten expected to be off by less than {100 * off:.2g} %"
+        if release is None or numbers is None or not (numbers[0] > 0).any():
+            continue
+        is_shown = numbers[0] > 0
+        error = reached(numbers[0][is_shown], numbers[1][is_shown])
+        epsilon = shown(epsilon_alone(dataset.account, entry.spend))
+        note = (
+            f"entry {entry.sequence} was such a count at epsilon {epsilon}: {len(release):,} rows, "
+            f"nine in ten expected within {error:.0%} of the true count"
+        )
+        yield Earlier(release.facts.method, float(entry.spend.rho), error, note)

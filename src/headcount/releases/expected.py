@@ -282,11 +282,14 @@ def rows_words(case: Case) -> str:
     """How many rows, for people."""
     if case.rows is None:
         return "" if case.least is None else f"from {case.least:,.0f} {case.of}"
-    return f"{case.rows:,}{' or more' if case.more else ''}"
+    from_least = ""
+    if case.least is not None and case.sizes is None:
+        from_least = f", if the last has {case.least:,.0f} {case.of}"
+    return f"{case.rows:,}{' or more' if case.more else ''}{from_least}"
 
 
 def _below(case: Case) -> str:
-    return "" if case.below is None else f"where there are fewer than {case.below:,.0f} users"
+    return "" if case.below is None else f"if there are fewer than {case.below:,.0f} users"
 
 
 def limited(case: Case, top: int | None) -> Case:

@@ -41,12 +41,15 @@ class Sizes:
         return int(np.count_nonzero(self.users >= least))
 
 
-def released_sizes(dataset: Opened, by: Any) -> Sizes | None:
-    """The latest frequencies of these rows, or else the longest of the latest counts."""
-    for one in _released(dataset, by, "frequencies"):
+def released_sizes(dataset: Opened, by: Any, verb: str = "count_users") -> Sizes | None:
+    """The latest frequencies of these rows, or else the longest of the latest counts.
+
+    verb:  what sizes are counted in; frequencies are of users
+    """
+    for one in _released(dataset, by, "frequencies") if verb == "count_users" else ():
         if one.whole:
             return one
-    counts = islice(_released(dataset, by, "count_users"), N_LATEST)
+    counts = islice(_released(dataset, by, verb), N_LATEST)
     return max(counts, key=lambda one: len(one.users), default=None)
 
 

@@ -89,8 +89,9 @@ class _Reader:
         what = PATTERNS.get(name)
         if what is not None:
             raise UsageError(
-                f"The where clause uses {what}, which engines read in different ways. Make a "
-                f"column of what it finds, in the table or in a view, and compare that. {ALLOWED}"
+                f"The where clause uses {what}, which engines read in different ways. List the "
+                "values (page in ('/a', '/b')), or make a column of what it finds, in the table or "
+                f"in a view, and compare that. {ALLOWED}"
             )
         raise UsageError(f"The where clause uses something that is not allowed. {ALLOWED}")
 

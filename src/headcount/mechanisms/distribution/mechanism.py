@@ -74,9 +74,7 @@ class Distribution(DistributionPlan):
                 "the groups: groups=[...]. Nothing was read and nothing was charged."
             )
         if spend.rho < MIN_RHO:
-            raise UsageError(
-                f"{too_little('A distribution needs', MIN_RHO, spend.rho)} Spend more."
-            )
+            raise UsageError(too_little("A distribution needs", MIN_RHO))
         if found:
             require_delta(spend)
         limit = spend if found else Zcdp(spend.rho)

@@ -53,6 +53,13 @@ def least_usual(plan: EqualErrorPlan) -> float:
     return math.sqrt(SEVERAL) * max(plan.least_weight, measured)
 
 
+def least_single(plan: EqualErrorPlan) -> float:
+    """The same where users are in one group each; rows that miss a target may be withheld."""
+    one_pass = plan.threshold(plan.shares.after_profile)
+    kept = NINE_IN_TEN * one_pass.sd / plan.within if plan.withholds else 0.0
+    return max(kept, float(one_pass.threshold)) / one_pass.bounds.scale
+
+
 def most_few(plan: EqualErrorPlan) -> float:
     """How many users there are, about, for whom groups are measured one by one."""
     return math.sqrt(SEVERAL) * tuning.PEEL_RATIO * plan.least_weight

@@ -90,8 +90,8 @@ class EqualErrorListed(EqualErrorPlan):
     ) -> EqualErrorListed:
         """Spend all of the rho of ``spend`` on counts of so many groups, and no delta."""
         if spend.rho < MIN_RHO:
-            little = too_little("A count without a bound needs", MIN_RHO, spend.rho)
-            raise UsageError(f"{little} Spend more, or give a bound.")
+            little = too_little("A count without a bound needs", MIN_RHO)
+            raise UsageError(f"{little} Or give a bound.")
         limit = Zcdp(spend.rho)
         return cls(limit, within, method, top, withholds=withholds, n_groups=n_groups)
 

@@ -71,8 +71,8 @@ class EqualError(EqualErrorPlan):
         """
         require_delta(spend)
         if spend.rho < MIN_RHO:
-            little = too_little("A count without a bound needs", MIN_RHO, spend.rho)
-            raise UsageError(f"{little} Spend more, or use method='peel' or method='threshold'.")
+            little = too_little("A count without a bound needs", MIN_RHO)
+            raise UsageError(f"{little} Or use method='peel' or method='threshold'.")
         return cls(spend, within, method, top, profile, withholds, max_value)
 
     @property

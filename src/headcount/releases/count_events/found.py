@@ -89,8 +89,7 @@ def plan_found_events(
 ) -> Plan:
     """Plan counts of rows in groups that are found, from public facts and the spend alone."""
     if limit.rho < MIN_RHO:
-        little = too_little("Counts of rows in groups that are found need", MIN_RHO, limit.rho)
-        raise UsageError(f"{little} Spend more.")
+        raise UsageError(too_little("Counts of rows in groups that are found need", MIN_RHO))
     account = dataset.account
     rest = Zcdp(limit.rho * (1 - CHOICE_SHARE - LOST_SHARE), limit.delta)
     noises = noises_of(rest, account.neighbours)

@@ -94,7 +94,7 @@ def plan_known_events(
 ) -> Plan:
     """Plan counts of events in known groups."""
     if limit.rho < MIN_RHO:
-        raise UsageError(f"{too_little('Counts of events need', MIN_RHO, limit.rho)} Spend more.")
+        raise UsageError(too_little("Counts of events need", MIN_RHO))
     count = _KnownCount.of(dataset, by, groups, grouped, limit, top, bound, method)
     return affordable_plan(
         dataset,

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.pairs import Pairs
 from headcount.errors import UsageError
+from headcount.mechanisms.equal_error.forecast import (
+    SEVERAL,
+    least_single,
+    least_usual,
+    most_few,
+)
 from headcount.mechanisms.equal_error.mechanism import EqualError
 from headcount.mechanisms.equal_error.stages import STAGES
-from headcount.mechanisms.equal_error.tuning import PEEL_RATIO, SINGLE_LOSS
+from headcount.mechanisms.equal_error.tuning import SINGLE_LOSS
 from headcount.releases.count_users.forecast import expected_cases
 from headcount.releases.count_users.notes import BAR, notes_of, promise_of, shown_and_withheld
 from headcount.releases.earlier import earlier_count
@@ -43,7 +49,7 @@ SURE = {METHODS[way]: way for way in ("single", "equal")}
 """Ways that a table takes at other spends too; few users for one are many for another."""
 AUTO = "one of three, chosen from a private profile of groups per user"
 BOUNDS = "none to choose: users in very many groups count for less in each, where that costs less"
-HALF = "where a user in four groups counts as half a user"
+IN_FOUR = f"where users are in {SEVERAL} groups each"
 LARGE = 200
 """Groups of so many users are what a small spend may miss; people are told then."""
 AIM = 0.10
@@ -134,7 +140,8 @@ class _EqualCount:
             return expected_cases(self.mechanism, None)
         earlier = earlier_count(self.dataset, self.verb, self.by)
         way = None if earlier is None else SURE.get(earlier.method)
-        cases = expected_cases(self.mechanism, released_sizes(self.dataset, self.by), way)
+        sizes = released_sizes(self.dataset, self.by, self.verb)
+        cases = expected_cases(self.mechanism, sizes, way, earlier)
         if earlier is None:
             return cases
         return (*cases[:-1], replace(cases[-1], notes=(*cases[-1].notes, earlier.note)))
@@ -191,25 +198,23 @@ class _EqualCount:
         )
 
     def _branches(self) -> tuple[tuple[str, str], ...]:
-        shares, within = self.mechanism.shares, self.mechanism.within
-        single = self.mechanism.threshold(shares.after_profile)
-        least_single = max(1.65 * single.sd / within, float(single.threshold)) / single.bounds.scale
-        least_weight = self.mechanism.least_weight
+        mechanism = self.mechanism
         return (
             (
                 "if single",
                 f"nearly all users are in one group (one pass would miss at most {SINGLE_LOSS:.1%} "
-                f"of the count): groups of about {least_single:,.0f} users or more, in one pass",
+                f"of the count): groups of about {least_single(mechanism):,.0f} users or more, in "
+                "one pass",
             ),
             (
                 "if peel",
-                f"there are fewer than about {PEEL_RATIO * least_weight:,.0f} users, {HALF}: the "
+                f"there are fewer than about {most_few(mechanism):,.0f} users, {IN_FOUR}: the "
                 "largest groups, one by one",
             ),
             (
                 "if equal",
                 "otherwise: as many groups as the budget can measure, each of about "
-                f"{least_weight:,.0f} users or more, {HALF}",
+                f"{least_usual(mechanism):,.0f} users or more, {IN_FOUR}",
             ),
         )
 

@@ -9,17 +9,19 @@ from headcount.mechanisms.equal_error.forecast import (
     SEVERAL,
     forecast,
     least_found,
+    least_single,
     least_usual,
     most_few,
     usual_error,
 )
 from headcount.mechanisms.private_count_release import PrivateCountRelease
 from headcount.privacy.spend import Zcdp
-from headcount.releases.expected import EVENTS, NO_ROWS_KNOWN, OF_COUNT, OFF, Case, limited
+from headcount.releases.expected import EVENTS, NO_ROWS_KNOWN, OF_COUNT, OFF, USERS, Case, limited
 from headcount.releases.released_sizes import with_sizes
 
 if TYPE_CHECKING:
     from headcount.mechanisms.equal_error.mechanism import EqualError
+    from headcount.releases.earlier import Earlier
     from headcount.releases.released_sizes import Sizes
 
 WHEN = {
@@ -27,15 +29,17 @@ WHEN = {
     "single": "users are in one group, nearly all of them",
     "peel": "users are few for this spend",
 }
-HEAVY = "a few users in very many groups, or with very many rows, make the error larger than that"
+HEAVY = (
+    "or more: users in very many groups, or with very many rows, count for less, and by how much "
+    "is measured with noise; at a small epsilon the error may be several times as large, as a "
+    "first count tells"
+)
 IN_SEVERAL = (
     f"users in several groups are taken to be in {SEVERAL}; where they are in {4 * SEVERAL}, a "
     "group needs twice as many"
 )
 PEELED = 10
-IN_TURN = (
-    f"few users: the groups are so large if {PEELED} are to be shown; the largest is found first"
-)
+IN_TURN = f"few users: so large is each of {PEELED} groups, for most of them to be shown"
 WHICH = (
     "which case is yours: a profile by the same columns tells, or a first count; then it alone is "
     "shown here"
@@ -43,7 +47,10 @@ WHICH = (
 
 
 def expected_cases(
-    mechanism: EqualError, sizes: Sizes | None, way: str | None = None
+    mechanism: EqualError,
+    sizes: Sizes | None,
+    way: str | None = None,
+    earlier: Earlier | None = None,
 ) -> tuple[Case, ...]:
     """Each way that the count may take; one alone where an earlier release says which."""
     profile = mechanism.profile
@@ -52,34 +59,47 @@ def expected_cases(
     elif profile is not None:
         way = mechanism.branch(profile.crowd)
     if way is not None:
-        return (limited(_case(mechanism, way, sizes), mechanism.top),)
+        return (limited(_case(mechanism, way, sizes, earlier=earlier), mechanism.top),)
     cases = [
         limited(_case(mechanism, way, sizes, when), mechanism.top) for way, when in WHEN.items()
     ]
     return (*cases[:-1], replace(cases[-1], notes=(*cases[-1].notes, WHICH)))
 
 
-def _case(mechanism: EqualError, way: str, sizes: Sizes | None, when: str = "") -> Case:
+def _case(
+    mechanism: EqualError,
+    way: str,
+    sizes: Sizes | None,
+    when: str = "",
+    earlier: Earlier | None = None,
+) -> Case:
     if way == "single":
         one_pass = mechanism.threshold(mechanism.shares.after_profile)
-        scale = one_pass.bounds.scale
-        error, least = one_pass.error_bound(OFF) / scale, one_pass.threshold / scale
-        return with_sizes(Case(error, least=least, when=when), sizes)
+        error = one_pass.error_bound(OFF) / one_pass.bounds.scale
+        return with_sizes(Case(error, least=least_single(mechanism), when=when), sizes)
     if way == "peel":
         limit = Zcdp(mechanism.shares.after_profile, mechanism.limit.delta)
         least = PrivateCountRelease.calibrate(limit, mechanism.within).least_of(PEELED)
         few = most_few(mechanism) if when else None
         return Case(mechanism.within, OF_COUNT, least=least, below=few, when=when, notes=(IN_TURN,))
-    return _equal(mechanism, sizes, when)
+    return _equal(mechanism, sizes, when, earlier)
 
 
-def _equal(mechanism: EqualError, sizes: Sizes | None, when: str) -> Case:
+def _equal(mechanism: EqualError, sizes: Sizes | None, when: str, earlier: Earlier | None) -> Case:
     error, profile = usual_error(mechanism), mechanism.profile
     if profile is None:
-        is_rows = mechanism.max_value > 1
-        least = least_usual(mechanism)
-        case = Case(error, OF_COUNT, least=least, when=when, notes=(HEAVY, IN_SEVERAL), bound=True)
-        return replace(case, of=EVENTS) if is_rows else with_sizes(case, sizes)
+        # What heavy users lose is measured too: by how much that is off, only a count can tell.
+        notes = (IN_SEVERAL,) if earlier else (HEAVY, IN_SEVERAL)
+        case = Case(
+            error if earlier is None else earlier.error_at(mechanism.limit.rho, error),
+            OF_COUNT,
+            least=least_usual(mechanism),
+            of=USERS if mechanism.max_value == 1 else EVENTS,
+            bound=earlier is None,
+            when=when,
+            notes=notes,
+        )
+        return with_sizes(case, sizes)
     least = least_found(mechanism, profile.crowd)
     if sizes is None:
         return Case(error, OF_COUNT, least=least, when=when, notes=(NO_ROWS_KNOWN,))

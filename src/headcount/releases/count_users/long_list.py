@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.contributions.listed_pairs import ListedPairs
 from headcount.mechanisms.equal_error.listed import LISTED_STAGES, EqualErrorListed
 from headcount.mechanisms.equal_error.tuning import PEEL_RATIO, SINGLE_LOSS
-from headcount.releases.count_users.adaptive import AIM, BOUNDS, COLLECTING, HALF, check_within
+from headcount.releases.count_users.adaptive import AIM, BOUNDS, COLLECTING, check_within
 from headcount.releases.count_users.notes import BAR, notes_of, promise_of, shown_and_withheld
 from headcount.releases.expected import OFF, OFF_SDS, Case, limited
 from headcount.releases.facts import affordable_plan
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headcount.releases.opened import Opened
     from headcount.releases.plan import Plan
 
+HALF = "where a user in four groups counts as half a user"
 METHODS = {
     "single": "noise on every known group; users in many groups count for less in each",
     "centred": "noise on every known group, and on the number of users in any of them",

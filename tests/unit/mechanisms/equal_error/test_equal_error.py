@@ -56,7 +56,7 @@ def test_a_choice_costs_its_share_and_hardly_less(rho: str) -> None:
 def test_too_small_a_spend_is_refused() -> None:
     with pytest.raises(UsageError, match="delta greater than 0"):
         EqualError.calibrate(Zcdp(1), 0.1)
-    with pytest.raises(UsageError, match="rho of at least"):
+    with pytest.raises(UsageError, match="at least about epsilon"):
         EqualError.calibrate(Zcdp("0.000001", "1e-6"), 0.1)
 
 

@@ -50,7 +50,7 @@ def test_a_list_is_charged_what_was_asked_and_no_delta() -> None:
     assert cost(plan.event) == Zcdp("0.3")
     shares = plan.shares
     assert shares.profile + shares.after_profile == Fraction(3, 10)
-    with pytest.raises(UsageError, match="at least 1e-05"):
+    with pytest.raises(UsageError, match=r"at least about epsilon 0.01646 \(rho 1e-05\)"):
         EqualErrorListed.calibrate(Zcdp("0.000001"), 100, 0.10)
 
 
