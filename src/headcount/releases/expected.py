@@ -271,6 +271,8 @@ def error_words(case: Case) -> str:
     """How far off, for people."""
     if case.error is None:
         return "not known"
+    if case.unit == OF_COUNT and case.error >= 1:
+        return "more than the count"
     if case.unit in (OF_COUNT, OF_COUNTS):
         return f"{100 * case.error:.2g} % {case.unit}{' or more' if case.bound else ''}"
     return (
