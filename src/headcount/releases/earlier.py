@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from headcount.releases.opened import Opened
 
 
+OTHERS = {"groups", "top", "within"}
+"""Counts of other rows than all that can be measured."""
+
+
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """One count that was released, how it was made, and how exact it is."""
@@ -36,24 +40,28 @@ class Earlier:
         return math.sqrt(least**2 + above)
 
 
-def earlier_count(dataset: Opened, verb: str, by: Any) -> Earlier | None:
-    """Of the latest counts of these rows by these columns, the one that cost most."""
-    counts = islice(_counts(dataset, verb, by), N_LATEST)
+def earlier_count(dataset: Opened, verb: str, by: Any, methods: Collection[str]) -> Earlier | None:
+    """Of the latest such counts of these rows by these columns, the one that cost most."""
+    counts = islice(_counts(dataset, verb, by, methods), N_LATEST)
     return max(counts, key=lambda one: one.rho, default=None)
 
 
-def _counts(dataset: Opened, verb: str, by: Any) -> Iterator[Earlier]:
+def _counts(dataset: Opened, verb: str, by: Any, methods: Collection[str]) -> Iterator[Earlier]:
     rows = request_of(dataset, dataset.account_name, verb, by).rows
     for entry in reversed(dataset.ledger.entries(dataset.account_name, verb)):
         about = entry.about
-        if not entry.has_result or about.get("rows") != rows or {"groups", "top"} & {*about}:
+        if not entry.has_result or about.get("rows") != rows or OTHERS & {*about}:
             continue
         release = stored_release(dataset, entry)
         numbers = None if release is None else numbers_of(release, ("count", "sd"))
-        if release is None or numbers is None or not (numbers[0] > 0).any():
+        if release is None or numbers is None or release.facts.method not in methods:
             continue
-        is_shown = numbers[0] > 0
-        error = reached(numbers[0][is_shown], numbers[1][is_shown])
+        counts, sds = numbers
+        is_shown = counts > 0
+        # What is stored may be anything: a deviation of nothing is none of ours.
+        if not is_shown.any() or not (sds > 0).all():
+            continue
+        error = reached(counts[is_shown], sds[is_shown])
         epsilon = shown(epsilon_alone(dataset.account, entry.spend))
         note = (
             f"entry {entry.sequence} was such a count at epsilon {epsilon}: {len(release):,} rows, "

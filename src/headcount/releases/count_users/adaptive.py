@@ -138,10 +138,10 @@ class _EqualCount:
         """The error that rows are chosen for, and what earlier releases say of their number."""
         if self.groups is not None:
             return expected_cases(self.mechanism, None)
-        earlier = earlier_count(self.dataset, self.verb, self.by)
+        earlier = earlier_count(self.dataset, self.verb, self.by, METHODS.values())
         way = None if earlier is None else SURE.get(earlier.method)
         sizes = released_sizes(self.dataset, self.by, self.verb)
-        cases = expected_cases(self.mechanism, sizes, way, earlier)
+        cases = expected_cases(self.mechanism, sizes, way, earlier if way == "equal" else None)
         if earlier is None:
             return cases
         return (*cases[:-1], replace(cases[-1], notes=(*cases[-1].notes, earlier.note)))
