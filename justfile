@@ -103,10 +103,10 @@ test-odd-calls calls="5000":
 test-odd *args:
     {{ bin }}/pytest -q -n 2 tests/odd {{ args }}
 
-# Service, then whole paths, on two processes: service forks, and Spark's threads must not be there
+# Service, then whole paths, on three processes, since they wait much: service forks, and Spark's threads must not be there
 test-last *args:
-    {{ bin }}/pytest -q -n 2 --dist loadfile tests/service {{ args }}
-    {{ bin }}/pytest -q -n 2 --dist loadfile tests/e2e {{ args }}
+    {{ bin }}/pytest -q -n 3 --dist loadfile tests/service {{ args }}
+    {{ bin }}/pytest -q -n 3 --dist loadfile tests/e2e {{ args }}
 
 # Every test there is
 test-all: test test-statistical test-reading test-odd test-engines test-last
@@ -119,12 +119,12 @@ sampling-plans plans="1000":
 property-long:
     HEADCOUNT_EXAMPLES=10000 {{ bin }}/pytest -q tests/property/test_sensitivity.py {{ long }}
 
-# The unit tests on another Python, but for laws of noise; the rules hold whichever reads the source
-test-python version:
+# The unit tests on another Python, or some of them; the rules hold whichever reads the source
+test-python version *only="tests/unit":
     uv venv --quiet --allow-existing --python {{ version }} .venvs/py{{ version }}
     uv pip sync --quiet --python .venvs/py{{ version }} --require-hashes requirements/dev.lock
     uv pip install --quiet --python .venvs/py{{ version }} --no-deps --editable .
-    .venvs/py{{ version }}/bin/pytest -q -n 2 tests/unit --ignore tests/unit/noise --ignore tests/unit/mechanisms --ignore tests/unit/audit
+    .venvs/py{{ version }}/bin/pytest -q -n 2 {{ only }}
 
 # The law of reading on 10,000 random CSV files, and on 1,000 tables of every other source
 reading-long:

@@ -17,7 +17,7 @@ from headcount.tables.csv import Csv
 from headcount.tables.source import Options
 from headcount.trials.reading import rows_read
 
-EXAMPLES = int(os.environ.get("HEADCOUNT_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("HEADCOUNT_EXAMPLES", "120"))
 DIALECTS = (Csv(), Csv(";", "'"), Csv("\t", None), Csv("|"), Csv(header=False, columns=("a", "b")))
 HEADER = b"\xc3\xa9,b"
 

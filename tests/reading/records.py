@@ -14,7 +14,7 @@ from headcount.audit.reading import Read, compare_readings
 from headcount.tables import open_table
 from headcount.trials.reading import rows_read
 
-EXAMPLES = int(os.environ.get("HEADCOUNT_RECORDS", "100"))
+EXAMPLES = int(os.environ.get("HEADCOUNT_RECORDS", "60"))
 USER = "person"
 
 Record = tuple[bytes, bytes, int, float]
