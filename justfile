@@ -60,7 +60,7 @@ test-statistical *args:
 
 # One test body on DuckDB, PostgreSQL and Spark
 test-engines *args:
-    {{ bin }}/pytest -q -n 2 --dist loadfile tests/engines {{ args }}
+    {{ bin }}/pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests/engines {{ args }}
 
 # Races, kills, crashes and tampering of the ledger on SQLite and PostgreSQL
 test-service *args:
@@ -103,10 +103,11 @@ test-odd-calls calls="5000":
 test-odd *args:
     {{ bin }}/pytest -q -n 2 tests/odd {{ args }}
 
-# Service, then whole paths, on three processes, since they wait much: service forks, and Spark's threads must not be there
+# Service, then whole paths, on three processes, since they wait much, and in their order, since files of one
+# test are the longest: service forks, and Spark's threads must not be there
 test-last *args:
-    {{ bin }}/pytest -q -n 3 --dist loadfile tests/service {{ args }}
-    {{ bin }}/pytest -q -n 3 --dist loadfile tests/e2e {{ args }}
+    {{ bin }}/pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests/service {{ args }}
+    {{ bin }}/pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests/e2e {{ args }}
 
 # Every test there is
 test-all: test test-statistical test-reading test-odd test-engines test-last
