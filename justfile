@@ -103,8 +103,7 @@ test-odd-calls calls="5000":
 test-odd *args:
     {{ bin }}/pytest -q -n 2 tests/odd {{ args }}
 
-# Service, then whole paths, on three processes, since they wait much, and in their order, since files of one
-# test are the longest: service forks, and Spark's threads must not be there
+# Service, then whole paths: apart, since service forks; on three processes, since they wait; long files in their turn
 test-last *args:
     {{ bin }}/pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests/service {{ args }}
     {{ bin }}/pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests/e2e {{ args }}
