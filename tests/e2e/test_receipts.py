@@ -28,7 +28,7 @@ import headcount as hc
 from headcount.releases.stored import stored_release
 from headcount.releases.verbs import VERBS
 
-N = 200 if os.environ.get("HEADCOUNT_LONG") == "1" else 60
+N = 200
 PLACES = ["p0", "p1", "=p2", "", "p4\n", "'-p5"]
 """Some that a spreadsheet would run, which a CSV file has an apostrophe before."""
 
