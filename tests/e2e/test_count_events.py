@@ -144,7 +144,7 @@ def test_listed_groups_can_have_a_target(tmp_path: Path) -> None:
         ({"groups": GROUPS, "debias": True, "bound": 2.5}, "whole number"),
         ({"groups": GROUPS, "debias": True, "bound": 2, "method": "laplace"}, "leave method="),
         ({"bound": 4}, "are for known groups"),
-        ({"groups": GROUPS, "spend": hc.Budget(rho=1e-9)}, "a rho of at least"),
+        ({"groups": GROUPS, "spend": hc.Budget(rho=1e-9)}, "at least about epsilon"),
     ],
 )
 def test_what_is_refused_and_how(tmp_path: Path, arguments: Any, says: str) -> None:

@@ -141,7 +141,7 @@ def test_where_noise_exceeds_signal_the_release_says_so(tmp_path: Path) -> None:
         ({"method": "laplace", "within": 0.1}, "has no target"),
         ({"within": 0.7}, "within must be"),
         ({"top": 0}, "top must be"),
-        ({"spend": hc.Budget(rho="0.000001")}, "rho of at least"),
+        ({"spend": hc.Budget(rho="0.000001")}, "at least about epsilon"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -101,7 +101,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         data.distribution("genre", method="best", spend="1")
     with pytest.raises(hc.UsageError, match="users must be"):
         data.distribution("genre", users=0, spend="1")
-    with pytest.raises(hc.UsageError, match="rho of at least"):
+    with pytest.raises(hc.UsageError, match="at least about epsilon"):
         data.distribution("genre", spend=hc.Budget(rho="0.00001"))
     assert data.account.spent.rho == 0
 
