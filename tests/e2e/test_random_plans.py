@@ -18,7 +18,7 @@ from headcount.privacy.spend import Zcdp
 from headcount.releases.plan import Plan
 from headcount.trials.door import released
 
-N_PLANS = 1000 if os.environ.get("HEADCOUNT_LONG") == "1" else 250
+N_PLANS = 1000 if os.environ.get("HEADCOUNT_LONG") == "1" else 400
 EVERY = 200  # of which so many are released, and the filter of the release is read
 
 
