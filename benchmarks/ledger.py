@@ -5,6 +5,9 @@ one process; then charges by 8 and by 32 processes at once. Ratios within one ru
 differ and are noisy. A bare insert is one row of about the same size in a table of the same
 database with the same settings, committed before the next.
 
+Of windows: a charge of one beside a plain one, in turns; ten years of days in one charge; and how
+long the processor works to open a file, from the start, after three releases a day for ten years.
+
 ``--quick`` takes under a minute. The last line is JSON.
 """
 
@@ -14,6 +17,7 @@ import argparse
 import faulthandler
 import itertools
 import json
+import logging
 import multiprocessing
 import os
 import shutil
@@ -34,10 +38,12 @@ from typing import Any
 
 import psycopg
 
+from headcount.ledger.account import Opening
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.stores import postgres, sqlite  # noqa: F401  imported before any fork
+from headcount.ledger.windows import Windows
 from headcount.privacy.budget import Budget
-from headcount.privacy.event import GaussianNoise
+from headcount.privacy.event import Event, GaussianNoise, Windowed
 from headcount.privacy.neighbours import Neighbours
 
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
@@ -45,6 +51,7 @@ EVENT = GaussianNoise(Fraction(1), Fraction(50))
 FORK = multiprocessing.get_context("fork")
 ROW = "x" * 600
 ROUNDS = 3
+DECADE = 3650
 PATIENCE = 120
 """Seconds after which a process hangs, and is not slow."""
 
@@ -194,9 +201,72 @@ def measure(
         figures[f"p99_{n}_ms"] = p99(took) * 1e3
         figures[f"p99_{n}_over_median_1"] = p99(took) / median
         figures[f"rate_{n}_over_bare"] = rate * floor
+    figures |= windows(new_address(), scale)
     for key, value in figures.items():
         print(f"  {name:9} {key:22} {value:10.3f}", flush=True)
     return {key: round(value, 3) for key, value in figures.items()}
+
+
+def windows(address: str, scale: int) -> dict[str, float]:
+    """What a charge of windows takes beside a plain one, and what ten years of them do."""
+    ledger = Ledger(address)
+    daily = Windows.of("time", "day", "UTC", Budget(rho=10**6, delta="1e-6"))
+    ledger.open_account("bench", windows=daily)
+    ledger.open_account("plain", Budget(rho=10**6, delta="1e-6"))
+    plain, days = ledger.opening("plain"), ledger.opening("bench")
+
+    def charge(opening: Opening, event: Event) -> object:
+        return ledger.charge(
+            opening,
+            fresh=True,
+            key=uuid.uuid4().hex,
+            request_hash="r" * 64,
+            verb="count_users",
+            event=event,
+            neighbours=Neighbours.ADD_REMOVE,
+            about={"source": "events.parquet", "user": "user_id", "by": "page"},
+        )
+
+    one, without, all_days = [], [], []
+    for day in range(20 + 100 * scale):
+        # In turns: disks and neighbours are noisy.
+        one.append(seconds(lambda day=day: charge(days, Windowed(day, day, 1, EVENT))))  # type: ignore[misc]
+        without.append(seconds(lambda: charge(plain, EVENT)))
+    for start in range(3):
+        event = Windowed(DECADE * start, DECADE * (start + 1) - 1, DECADE, EVENT)
+        all_days.append(seconds(lambda event=event: charge(days, event)))  # type: ignore[misc]
+    ledger.verify()
+    return {
+        "one_window_over_plain": statistics.median(one[20:]) / statistics.median(without[20:]),
+        "decade_in_one_charge_ms": statistics.median(all_days) * 1e3,
+    }
+
+
+def after_ten_years(address: str) -> float:
+    """Seconds of the processor to open, from the start, ten years of three releases a day."""
+    ledger = Ledger(address)
+    daily = Windows.of("time", "day", "UTC", Budget(rho=10**6, delta="1e-6"))
+    ledger.open_account("bench", windows=daily)
+    opening = ledger.opening("bench")
+    for day in range(DECADE):
+        for release in ("pages", "countries", "clicks"):
+            ledger.charge(
+                opening,
+                key=f"{release}/{day}",
+                request_hash=f"{release}/{day}",
+                verb="count_users",
+                event=Windowed(day, day, 1, EVENT),
+                neighbours=Neighbours.ADD_REMOVE,
+                about={"source": "events.parquet", "user": "user_id", "by": "page"},
+            )
+    logging.disable(logging.WARNING)
+    took = []
+    for number in range(3):
+        started = time.process_time()
+        Ledger(address, heads=f"{address}.heads-{number}")
+        took.append(time.process_time() - started)
+    logging.disable(logging.NOTSET)
+    return min(took)
 
 
 @contextmanager
@@ -240,6 +310,9 @@ def main() -> None:
         stores["sqlite"] = measure(
             "sqlite", lambda: f"{folder}/ledger-{next(numbers)}.db", bare_sqlite, scale
         )
+        opening = after_ten_years(f"{folder}/decade.db")
+        print(f"  sqlite    opens_after_ten_years  {opening:10.3f}", flush=True)
+        stores["sqlite"]["opens_after_ten_years_s"] = round(opening, 3)
         if (POSTGRES / "initdb").exists():
             with server() as address:
 

@@ -62,10 +62,10 @@ class Book:
         with psycopg.connect(self.address("mallory"), autocommit=True) as own:
             return own.execute(call, values).fetchone()
 
-    def is_in_order(self, charges: int) -> None:
+    def is_in_order(self, charges: int, elsewhere: int = 0) -> None:
         """For someone who sees the ledger for the first time, by every way to read it."""
         fresh = Ledger(self.address("keeper"), heads=self.folder / "another machine")
-        assert fresh.verify().n_charges == charges
+        assert fresh.verify().n_charges == charges + elsewhere
         self.owner.verify()
         entries = fresh.entries("web")
         assert [e.analyst for e in entries] == ["victor"] + ["mallory"] * (charges - 1)

@@ -7,8 +7,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.service.books import ONE
 
 from headcount.ledger.schema import metadata
+from headcount.ledger.windows import Windows
+from headcount.privacy.budget import Budget
 
 pytestmark = pytest.mark.postgres
 
@@ -78,6 +81,17 @@ BAD += [("threshold", word) for word in ("0", "1/2", "1000000", "x")]
 BAD += [("n_samples", word) for word in ("0", "3/2", "100000")]
 EVENTS += [json.dumps({**SAMPLE, name: word}) for name, word in BAD]
 EVENTS += [json.dumps({k: w for k, w in SAMPLE.items() if k != name}) for name in SAMPLE]
+WINDOWED: dict[str, Any] = {"kind": "windowed", "first": "1", "last": "3", "times": "3"}
+WINDOWED |= {"event": {"kind": "selection", "epsilon": "1/9999999"}}
+WINDOWS: list[tuple[str, Any]] = [("first", word) for word in (1, "x", "4", "1/2", "", "01", "-0")]
+WINDOWS += [("last", word) for word in ("200000", "1000000000", "9" * 30, None, "0", "-1")]
+TIMES: list[Any] = ["0", "-3", "3/2", "17179869185", "9" * 18, [], 3]
+INSIDE: list[Any] = [None, "free", [], {}, WINDOWED, {"kind": "free"}]
+WINDOWS += [("times", word) for word in TIMES] + [("event", word) for word in INSIDE]
+WINDOWS += [("more", "1")]
+EVENTS += [json.dumps({**WINDOWED, name: word}) for name, word in WINDOWS]
+EVENTS += [json.dumps({k: w for k, w in WINDOWED.items() if k != name}) for name in WINDOWED]
+EVENTS += [json.dumps({"kind": "composed", "events": [WINDOWED]})]
 OTHER: list[dict[str, Any]] = [
     dict.fromkeys([part]) for part in ("account", "key", "question", "digest")
 ]
@@ -99,6 +113,28 @@ def test_what_makes_no_sense_is_not_charged(book: Any) -> None:
                 continue
             assert status in ("account", "no account"), asked
     book.is_in_order(charges=1)
+
+
+def test_windows_are_charged_by_their_account_or_not_at_all(book: Any) -> None:
+    """As an analyst asks by hand: without windows, with too many times, with one spent window."""
+    per = Windows.of("time", "day", "UTC", Budget(rho="0.02", delta="1e-6"))
+    book.owner.open_account("daily", windows=per)
+    one = json.loads(ONE)
+    asked = {**WINDOWED, "event": {**one, "sigma_squared": "50"}}
+    assert book.charge(json.dumps(asked), key="in web")[0] == "no windows"
+    assert book.charge(ONE, key="in no window", account="daily")[0] == "windows missing"
+    asked["times"] = "9" + "0" * 9
+    with pytest.raises(psycopg.Error, match="more than any ledger counts to"):
+        book.charge(json.dumps(asked), key="many times", account="daily")
+    asked["times"] = "1"
+    for key, said in (("a", "charged"), ("b", "charged"), ("c", "window"), ("a", "known")):
+        assert book.charge(json.dumps(asked), key=key, account="daily")[0] == said
+    asked["first"], asked["last"] = "3", "9"
+    assert book.charge(json.dumps(asked), key="d", account="daily")[0] == "window"
+    book.is_in_order(charges=1, elsewhere=2)
+    found = book.owner.window_balances("daily", -10, 10)
+    assert [(b.number, b.left.rho) for b in found] == [(1, 0), (2, 0), (3, 0)]
+    assert "windows of 1970-01" not in book.run("show"), "nobody asked for them"
 
 
 FREE = [number("0"), number("0/7"), number("0" * 4300)]

@@ -19,9 +19,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from headcount.errors import BudgetError, KeyReusedError, LedgerError
+from headcount.errors import BudgetError, KeyReusedError, LedgerError, UsageError
 from headcount.ledger.account import Charge
 from headcount.ledger.ledger import Ledger
+from headcount.ledger.windows import Windows
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import GaussianNoise, from_record, to_record
 from headcount.privacy.neighbours import Neighbours
@@ -226,6 +227,32 @@ def test_a_new_charge_may_pay_for_rounds(old: Old) -> None:
     with pytest.raises(LedgerError, match="parts 0 to 1"):
         ledger.store_part(paid, 2, b"rows")
     assert len(Ledger(old.address).verify().parts) == 1
+
+
+def test_a_new_account_may_have_windows_and_an_old_one_has_none(old: Old) -> None:
+    ledger = Ledger(old.address)
+    assert {account.windows for account in ledger.accounts()} == {None}
+    windows = Windows.of("time", "day", "Europe/Stockholm", Budget(rho="0.02", delta="1e-6"))
+    with pytest.raises(UsageError, match="no windows"):
+        ledger.open_account("web", windows=windows)
+    inner = {"kind": "gaussian-noise", "l2_squared": "1", "sigma_squared": "50"}
+    event = {"kind": "windowed", "first": "20513", "last": "20519", "times": "7", "event": inner}
+    entry = {"key": "week", "request_hash": "week", "verb": "count_users", "about": {}}
+    entry |= {"event": event, "neighbours": "add-remove"}
+    with pytest.raises((UsageError, BudgetError), match="nothing was charged"):
+        ask_again(ledger, "web", entry)
+    ledger.open_account("new", windows=windows)
+    assert ask_again(ledger, "new", entry).is_new
+    again = Ledger(old.address)
+    again.verify()
+    assert again.account("new").windows == windows
+    assert [b.name for b in again.window_balances("new", 0, 99999)][::6] == [
+        "2026-03-01",
+        "2026-03-07",
+    ]
+    found = accounts_of(again)
+    assert float(Fraction(found.pop("new")["spent"][0])) == pytest.approx(0.07)
+    assert found == old.accounts
 
 
 def test_charging_goes_on(old: Old) -> None:

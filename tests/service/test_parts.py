@@ -266,7 +266,7 @@ def test_rights_of_an_earlier_version_reach_parts(book: Any, server: Any, tmp_pa
     """As a ledger of schema 0004 has them: analysts store, auditors read, nobody else does."""
     schema = book.schema
     server.sql(
-        f"DROP TABLE {schema}.parts",
+        *(f"DROP TABLE {schema}.{name}" for name in ("parts", "windows", "per_window")),
         f"DROP FUNCTION {schema}.ledger_store_part",
         f"DROP INDEX {schema}.one_entry_per_part",
         f"UPDATE {schema}.ledger_version SET version_num = '0004'",

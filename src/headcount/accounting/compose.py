@@ -19,8 +19,10 @@ from headcount.privacy.event import (
     GaussianThreshold,
     LaplaceNoise,
     LaplaceThreshold,
+    Rounds,
     SampleThreshold,
     Selection,
+    Windowed,
 )
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
@@ -53,6 +55,12 @@ def cost(event: Event) -> Zcdp:
             return Zcdp(rho, delta)
         case Composed(events=events):
             return total(cost(part) for part in events)
+        case Windowed(times=times, event=part):
+            each = cost(part)
+            return Zcdp(times * each.rho, times * each.delta)
+        case Rounds(events=events, n=n):
+            one = total(cost(part) for part in events)
+            return Zcdp(n * one.rho, n * one.delta)
 
 
 def total(spends: Iterable[Zcdp]) -> Zcdp:

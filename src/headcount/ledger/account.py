@@ -8,7 +8,11 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, shown, stated_epsilon
+from headcount.accounting.convert import epsilon_at, shown, stated_epsilon, zcdp_of
+from headcount.ledger.units import NO_LIMIT
+from headcount.ledger.units import from_units as from_units
+from headcount.ledger.units import units_up as units_up
+from headcount.ledger.windows import Windows
 from headcount.privacy.budget import Budget
 from headcount.privacy.event import Event
 from headcount.privacy.neighbours import Neighbours
@@ -16,16 +20,6 @@ from headcount.privacy.spend import Zcdp
 from headcount.screens import as_word
 
 CRUMB = Fraction(1, 10**9)
-
-
-def units_up(spend: Zcdp) -> tuple[int, int]:
-    """A cost in whole ledger units, rounded up."""
-    return -(-spend.rho // RHO_UNIT), -(-spend.delta // DELTA_UNIT)
-
-
-def from_units(rho: int, delta: int) -> Zcdp:
-    """Whole ledger units as a cost."""
-    return Zcdp(rho * RHO_UNIT, delta * DELTA_UNIT)
 
 
 def shown_down(epsilon: Fraction) -> str:
@@ -57,6 +51,31 @@ class Account:
     """What all releases together were charged, in the same units."""
     stated_delta: Fraction
     """The delta of the whole promise."""
+    windows: Windows | None = None
+    """What a window is and what each may spend; nothing in an account for all time."""
+
+    @classmethod
+    def new(
+        cls, name: str, neighbours: Neighbours, budget: Budget | None, windows: Windows | None
+    ) -> Account:
+        """An account as it is opened; without a budget of its own it counts what windows spend."""
+        if budget is not None:
+            stated = budget.stated_delta
+            return cls(name, neighbours, zcdp_of(budget), Zcdp(0), stated, windows)
+        assert windows is not None  # noqa: S101  one of them is what it is opened with
+        return cls(name, neighbours, from_units(*NO_LIMIT), Zcdp(0), windows.stated_delta, windows)
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether there is a limit for all time, beside that of each window."""
+        return units_up(self.limit) != NO_LIMIT
+
+    @property
+    def noise_delta(self) -> Fraction:
+        """What the conversion to epsilon has of the stated delta; thresholds have the rest."""
+        if self.windows is not None and not self.has_limit:
+            return self.windows.noise_delta
+        return self.stated_delta - self.limit.delta
 
     @property
     def left(self) -> Zcdp:
@@ -66,11 +85,15 @@ class Account:
     @property
     def epsilon_limit(self) -> Fraction:
         """The epsilon that the whole limit amounts to, at the stated delta."""
+        if not self.has_limit:
+            return epsilon_at(self.limit.rho, self.noise_delta)
         return stated_epsilon(self.limit, self.stated_delta)
 
     @property
     def epsilon_spent(self) -> Fraction:
         """The epsilon that everything charged so far amounts to, at the stated delta."""
+        if not self.has_limit:
+            return epsilon_at(self.spent.rho, self.noise_delta)
         return stated_epsilon(self.spent, self.stated_delta)
 
     @property
@@ -79,7 +102,7 @@ class Account:
 
         Costs add up in rho, not in epsilon, so this and what was spent do not sum to the limit.
         """
-        return epsilon_at(self.left.rho, self.stated_delta - self.limit.delta)
+        return epsilon_at(self.left.rho, self.noise_delta)
 
     @property
     def shown_left(self) -> str:
@@ -87,10 +110,10 @@ class Account:
         return shown_down(self.epsilon_left)
 
     def __str__(self) -> str:
+        of = f"of {shown(self.epsilon_limit)} spent" if self.has_limit else "spent by all windows"
         return (
-            f"account {self.name!r}: epsilon {shown(self.epsilon_spent)} of "
-            f"{shown(self.epsilon_limit)} spent at delta {float(self.stated_delta):.3g} "
-            f"({self.neighbours.value})"
+            f"account {self.name!r}: epsilon {shown(self.epsilon_spent)} {of} at delta "
+            f"{float(self.stated_delta):.3g} ({self.neighbours.value})"
         )
 
 
@@ -155,6 +178,8 @@ class Entry:
         for name in ("within", "top"):
             if name in self.about:
                 words.append(f"{name} {self.about[name]}")
+        if "during" in self.about:
+            words.append(f"during {self.about['during']}")
         if "where" in self.about:
             words.append(f"where {self.about['where']}")
         return " ".join(words)
@@ -165,6 +190,7 @@ class Proof:
     """What a ledger has to show for one charge, to somebody who does not have the ledger.
 
     opened, entry:  the entry that opened the account, and the charge, field by field
+    windows:        the entry that gave each window its budget, in an account with windows
     newest:         number and hash of the newest entry that is no result
     spent:          all charges of the account up to this one, in whole units of rho and delta
     """
@@ -174,19 +200,22 @@ class Proof:
     entry: Mapping[str, Any]
     newest: tuple[int, str]
     spent: tuple[int, int]
+    windows: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """An account as it is, or as the first charge will open it, and the sources it covers.
 
-    budget:  what to open it with, if there is none yet
-    covers:  where the rows are that this charge is about
+    budget:   what to open it with, if there is none yet
+    covers:   where the rows are that this charge is about
+    windows:  the windows to open it with, which may be all: then the account itself only counts
     """
 
     account: Account
     budget: Budget | None = None
     covers: tuple[str, ...] = ()
+    windows: Windows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +271,13 @@ def quota_left(account: Account, analyst: str, quota: Quota | None, spend: Zcdp)
     if not spend <= quota.left:
         needs = _has_and_needs(account, quota.left, spend)
         return f"{analyst} has {needs}: the release will be refused"
-    left = epsilon_at(quota.left.rho, account.stated_delta - account.limit.delta)
+    left = epsilon_at(quota.left.rho, account.noise_delta)
     return f"{analyst} has epsilon {shown_down(left)} left"
 
 
 def _has_and_needs(account: Account, left: Zcdp, spend: Zcdp) -> str:
     if spend.rho > left.rho:
-        at = account.stated_delta - account.limit.delta
+        at = account.noise_delta
         has_epsilon, needs_epsilon = (epsilon_at(rho, at) for rho in (left.rho, spend.rho))
         has, needs = shown_down(has_epsilon), shown(needs_epsilon)
         if has == needs:
@@ -263,7 +292,7 @@ def _has_and_needs(account: Account, left: Zcdp, spend: Zcdp) -> str:
 
 def _instead(account: Account, left: Zcdp, spend: Zcdp) -> str:
     """What to write, where less would do; what was released costs nothing again."""
-    has = epsilon_at(left.rho, account.stated_delta - account.limit.delta)
+    has = epsilon_at(left.rho, account.noise_delta)
     if spend.rho <= left.rho:
         return ""
     if has < WORTH_ASKING:

@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from headcount.errors import UsageError
 from headcount.ledger.storable import storable
+from headcount.ledger.windows import check_windows
 from headcount.privacy.argument import Check, items, refused, shown, whole
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
+from headcount.privacy.windows import FARTHEST
 
 MAX_COVERED = 1 << 20
 OF_A_SERVER = re.compile(r"[a-z]+:(?!//)")
@@ -30,6 +32,7 @@ def _named(what: str) -> Check:
 def _budget(value: Any, name: str) -> Budget | None:
     if value is not None and not isinstance(value, Budget):
         raise refused(name, "a Budget", value, f"{name}=hc.Budget(epsilon=1, delta=1e-6)")
+    _for_all_time(value, name)
     return value
 
 
@@ -39,7 +42,14 @@ def _share(value: Any, name: str) -> Budget | Literal[0]:
     if not isinstance(value, Budget):
         needed = "a Budget, or 0 for nothing more"
         raise refused(name, needed, value, f"{name}=hc.Budget(epsilon=0.5)")
+    _for_all_time(value, name)
     return value
+
+
+def _for_all_time(value: Budget | None, name: str) -> None:
+    if value is not None and value.per is not None:
+        instead = "windows=Windows.of('time', 'day', 'UTC', budget)"
+        raise refused(name, "a budget without per=", value, instead)
 
 
 def _neighbours(value: Any, name: str) -> Neighbours:
@@ -122,6 +132,9 @@ CHECKS: dict[str, Check] = {
     "neighbours": _neighbours,
     "covers": _covers,
     "sources": _sources,
+    "windows": check_windows,
+    "first": whole(-FARTHEST, FARTHEST, "the number of a window, such as 20513"),
+    "last": whole(-FARTHEST, FARTHEST, "the number of a window, such as 20513"),
     "quotas": _quotas,
     "sequence": whole(0, 2**63 - 1, "the number of an entry, such as 7"),
     "part": whole(0, 2**31 - 1, "the number of a round, such as 0"),

@@ -14,7 +14,7 @@ from headcount.ledger.account import Account, Charge, Opening
 from headcount.ledger.journal import CHARGE, IN_CHAIN, Head, is_kind
 from headcount.ledger.pieces import Run, stored
 from headcount.ledger.schema import entries
-from headcount.privacy.event import from_record
+from headcount.privacy.event import Windowed, from_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
@@ -56,7 +56,9 @@ class Ask:
     neighbours: str
     spend: Zcdp
     rho: int
+    """What the account pays, in whole units; a window pays that by ``times``."""
     delta: int
+    windows: Windowed | None = None
 
     @property
     def account(self) -> Account:
@@ -72,15 +74,20 @@ class Ask:
 
 CHARGED, KNOWN, NO_ACCOUNT = "charged", "known", "no account"
 ACCOUNT_REFUSES, QUOTA_REFUSES, COVERED = "account", "quota", "covered"
+WINDOW_REFUSES, WINDOWS_MISSING, NO_WINDOWS = "window", "windows missing", "no windows"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a store did with a charge: made it, or why not. Only one that was made has a head."""
+    """What a store did with a charge: made it, or why not. Only one that was made has a head.
+
+    short:  the window that could not pay, where that is known
+    """
 
     status: str
     head: Head | None = None
     at: str = ""
+    short: int | None = None
 
 
 def find(run: Run, names: Mapping[str, str], request_hash: str) -> Charge | None:

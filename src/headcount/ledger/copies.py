@@ -104,6 +104,11 @@ def _journal(path: Path) -> History:
             raise distrusted(path, str(error)) from None
     if history is None:
         raise UsageError(f"The copy {quoted(path)} is empty. Nothing was changed.")
+    try:
+        for _ in history.window_rows():
+            pass
+    except ContradictionError as error:
+        raise distrusted(path, str(error)) from None
     if history.understated:
         raise distrusted(path, history.too_cheap)
     return history

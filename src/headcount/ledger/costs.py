@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,18 +18,65 @@ from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.sampling.solver import certified_rho, reach_of
 from headcount.ledger.account import units_up
 from headcount.ledger.storable import LARGEST
-from headcount.privacy.event import Composed, Event, SampleThreshold, from_record
+from headcount.privacy.event import (
+    Composed,
+    Event,
+    Rounds,
+    SampleThreshold,
+    Windowed,
+    from_record,
+)
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 
 GRID = Fraction(1, 100)
+WINDOWED = f'"{Windowed.kind}"'
+NOTHING = Composed(())
 COARSEST = 40
 """No sample of use has losses this many times below its rate, for each root of a sample."""
 
 
-@lru_cache(maxsize=1 << 12)
 def least_units(event: str, stated: str, account: str) -> tuple[int, int]:
     """The least that a charge for this event takes from an account, in whole units."""
+    windows = windows_in(event)
+    if windows is None:
+        return _least_units(event, stated, account)
+    # That of a window is worked out once for all windows that pay the same.
+    rho, delta = _least_units(windows.event, stated, account)
+    return windows.times * rho, windows.times * delta
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The windows that an entry charged, and the event that each of them paid for, as text."""
+
+    first: int
+    last: int
+    times: int
+    event: str
+
+
+@lru_cache(maxsize=16)
+def windows_in(event: str) -> Asked | None:
+    """The windows that an entry of this event charged; nothing for an event without."""
+    if WINDOWED not in event:
+        return None
+    record = json.loads(event)
+    if record["kind"] != Windowed.kind:
+        return None
+    first, last, times = (int(record[name]) for name in ("first", "last", "times"))
+    inner = json.dumps(record["event"], sort_keys=True)
+    written = {"first": str(first), "last": str(last), "times": str(times)}
+    if record != {"kind": Windowed.kind, **written, "event": record["event"]} or WINDOWED in inner:
+        # Not as it is written: refused with what is wrong.
+        from_record(record)
+    # What no charge can be for is refused by the event itself; what is in it does not matter.
+    Windowed(first, last, times, NOTHING)
+    return Asked(first, last, times, inner)
+
+
+@lru_cache(maxsize=1 << 12)
+def _least_units(event: str, stated: str, account: str) -> tuple[int, int]:
     spend = cost(from_record(json.loads(event)))
     rho, delta = units_up(cost_in_account(spend, Neighbours(stated), Neighbours(account)))
     return min(rho, LARGEST), delta
@@ -44,9 +92,11 @@ def understated(event: str, stated: str) -> bool:
 def _samples(event: Event) -> Iterator[SampleThreshold]:
     if isinstance(event, SampleThreshold):
         yield event
-    elif isinstance(event, Composed):
+    elif isinstance(event, Composed | Rounds):
         for part in event.events:
             yield from _samples(part)
+    elif isinstance(event, Windowed):
+        yield from _samples(event.event)
 
 
 @lru_cache(maxsize=1 << 12)

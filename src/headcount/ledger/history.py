@@ -15,22 +15,24 @@ from pathlib import Path
 from typing import Any
 
 from headcount.errors import LedgerError
-from headcount.ledger.costs import least_units, understated
+from headcount.ledger.costs import least_units, understated, windows_in
 from headcount.ledger.journal import (
     CHARGE,
     COVER,
     HASHED,
     OPEN,
     PART,
+    PER_WINDOW,
     QUOTA,
     RESULT,
     Head,
     hash_of,
 )
+from headcount.ledger.noted import Noted
 from headcount.ledger.parts import paid_parts
 from headcount.ledger.pieces import count_in
 
-FORM = "headcount sums 1"
+FORM = "headcount sums 2"
 BOTH = "of a charge that has a result and parts"
 
 
@@ -47,6 +49,7 @@ class History:
     quotas: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     spent_by: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     covers: dict[str, str] = field(default_factory=dict)
+    windows: dict[str, Noted] = field(default_factory=dict)
     last_of: dict[str, int] = field(default_factory=dict)
     n_charges: int = 0
     results: dict[int, tuple[str, int | None]] = field(default_factory=dict)
@@ -94,6 +97,8 @@ class History:
             stated_delta = json.loads(row.event)["stated_delta"]
             limits = [row.neighbours, stated_delta, row.rho, row.delta]
             self.accounts[row.account] = [*limits, 0, 0, 0]
+        elif row.kind == PER_WINDOW:
+            self._add_windows(row)
         elif row.kind == COVER:
             if self.covers.get(row.key, row.account) != row.account:
                 raise ContradictionError(f"entry {row.sequence} moves a source to another account")
@@ -144,6 +149,7 @@ class History:
                 self.understated.append(row.sequence)
         except LedgerError as error:
             raise ContradictionError(f"entry {row.sequence} cannot be paid for: {error}") from None
+        self._add_to_windows(row)
         if cheap:
             raise ContradictionError(
                 f"entry {row.sequence} was charged less than what its event costs"
@@ -163,6 +169,40 @@ class History:
             self.charges.append(row.sequence)
             if n := paid_parts(row.event):
                 self.paid_parts[row.sequence] = n
+
+    def _add_windows(self, row: Any) -> None:
+        *_, rho_spent, delta_spent, _ = self.accounts[row.account]
+        if row.account in self.windows or rho_spent or delta_spent:
+            raise ContradictionError(
+                f"entry {row.sequence} gives windows to an account that was in use without them"
+            )
+        said = json.loads(row.event)
+        fixed = [said["column"], said["zone"] or "", said["stated_delta"]]
+        self.windows[row.account] = Noted([row.key, *fixed, row.rho, row.delta])
+
+    def _add_to_windows(self, row: Any) -> None:
+        asked, noted = windows_in(row.event), self.windows.get(row.account)
+        if asked is None and noted is None:
+            return
+        if asked is None or noted is None:
+            what = "names no windows, which" if asked is None else "names windows, which not"
+            raise ContradictionError(f"entry {row.sequence} {what} its account has")
+        if row.rho % asked.times or row.delta % asked.times:
+            raise ContradictionError(f"entry {row.sequence} charged its windows unevenly")
+        noted.add(asked, row.rho // asked.times, row.delta // asked.times)
+
+    def fixed_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows that the table of what windows are must have."""
+        return ((name, *noted.fixed) for name, noted in self.windows.items())
+
+    def window_rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows that the table of windows must have."""
+        for name, noted in self.windows.items():
+            unit, *_, rho_limit, delta_limit = noted.fixed
+            for number, rho, delta in noted.balances():
+                if rho > rho_limit or delta > delta_limit:
+                    raise ContradictionError(f"a {unit} of account {name!r} spent more than it had")
+                yield name, unit, number, rho_limit, delta_limit, rho, delta
 
     @property
     def too_cheap(self) -> str:
@@ -190,6 +230,7 @@ class History:
             "quotas": [[*who, *limits] for who, limits in self.quotas.items()],
             "spent_by": [[*who, *spent] for who, spent in self.spent_by.items()],
             "covers": self.covers,
+            "windows": {name: noted.record for name, noted in self.windows.items()},
             "last_of": self.last_of,
             "n_charges": self.n_charges,
         }
@@ -217,6 +258,7 @@ def load(path: Path) -> History | None:
             {(row[0], row[1]): (row[2], row[3]) for row in record["quotas"]},
             {(row[0], row[1]): [row[2], row[3]] for row in record["spent_by"]},
             record["covers"],
+            {name: Noted.of(said) for name, said in record["windows"].items()},
             record["last_of"],
             record["n_charges"],
         )

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from headcount.ledger.schema import entries
 from headcount.ledger.steps import Rows, Step
 
-OPEN, COVER, QUOTA = "open-account", "cover", "quota"
+OPEN, PER_WINDOW, COVER, QUOTA = "open-account", "per-window", "cover", "quota"
 CHARGE, RESULT, PART = "charge", "result", "part"
 
 # The order in which fields are hashed. It never changes; ``hash`` itself is last and left out.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger import asking, charging, opening, parts, pieces, reading
+from headcount.ledger import windows as windows_of
 from headcount.ledger.account import (
     Account,
     Charge,
@@ -31,8 +32,9 @@ from headcount.ledger.history import History
 from headcount.ledger.opened import Opened
 from headcount.ledger.storable import LARGEST, storable
 from headcount.ledger.stores import roles
+from headcount.ledger.windows import WindowBalance, WindowCharge, Windows
 from headcount.privacy.budget import Budget
-from headcount.privacy.event import Event, to_record
+from headcount.privacy.event import Event, Windowed, to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
 from headcount.screens import quoted
@@ -59,24 +61,27 @@ class Ledger(Opened):
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         covers: Sequence[str] = (),
         quotas: Sequence[tuple[str, opening.Share]] = (),
+        windows: Windows | None = None,
     ) -> Account:
         """The account of this name; opened with ``budget`` if there is none yet.
 
-        covers:  the sources whose people it protects, each by what it is known by: the path of
-                 a file, from the root on and without links, or what a server says of a table.
-                 ``headcount ledger open --covers`` finds that out from any spelling
-        quotas:  analysts, each with what they may spend, or with 0 for nothing more; set with the
-                 account or not at all
+        covers:   the sources whose people it protects, each by what it is known by: the path of
+                  a file, from the root on and without links, or what a server says of a table.
+                  ``headcount ledger open --covers`` finds that out from any spelling
+        quotas:   analysts, each with what they may spend, or with 0 for nothing more; set with the
+                  account or not at all
+        windows:  what a window of time is, and what each may spend. ``budget`` is then the limit
+                  for all time beside it; without one, the account counts what all windows spend
 
         A budget is a promise that was made: a different one for an open account is refused. So is
         a source in ``covers`` that belongs to another account: its people have a budget already.
         """
         name, budget = read("account", name, called="name"), read("budget", budget)
         neighbours, covers = read("neighbours", neighbours), read("covers", covers)
-        shares = read("quotas", quotas)
+        shares, per = read("quotas", quotas), read("windows", windows)
         return self._write(
             lambda writer: opening.open_account(
-                writer, self._id, self.analyst, name, budget, neighbours, covers, shares
+                writer, self._id, self.analyst, name, budget, neighbours, covers, shares, per
             ),
             "set quotas" if shares else "open accounts and add sources to them",
         )
@@ -159,6 +164,28 @@ class Ledger(Opened):
         """The quotas of an account, by analyst."""
         name = read("account", account)
         return self._read(lambda connection: reading.quotas_of(connection, name), [])
+
+    def window_balances(self, account: str, first: int, last: int) -> list[WindowBalance]:
+        """What was spent on the windows from ``first`` to ``last`` that were ever charged."""
+        of, begin, end = self._windows_of(account), read("first", first), read("last", last)
+        return self._read(lambda c: windows_of.balances(c, account, of, begin, end), [])
+
+    def window_charges(
+        self, account: str, first: int | None = None, last: int | None = None
+    ) -> list[WindowCharge]:
+        """The charges that any window from ``first`` to ``last`` paid, oldest first."""
+        self._windows_of(account)
+        begin, end = (None if n is None else read("first", n) for n in (first, last))
+        return self._read(lambda c: list(windows_of.charges(c, account, begin, end)), [])
+
+    def _windows_of(self, account: str) -> Windows:
+        of = self.account(account).windows
+        if of is None:
+            raise UsageError(
+                f"Account {quoted(account)} has one budget for all time and no windows. Nothing "
+                "was charged."
+            )
+        return of
 
     def quota_words(self, account: Account, spend: Zcdp) -> str | None:
         """What the quota of whoever asks has left, and whether it can pay; nothing without one."""
@@ -277,10 +304,16 @@ class Ledger(Opened):
         new = tuple(source for source in opening.covers if source not in covered)
         for source in new:
             storable(source, "A source")
-        spend = cost_in_account(cost(event), neighbours, opening.account.neighbours)
-        rho, delta = units_up(spend)
+        windows = event if isinstance(event, Windowed) else None
+        of = event if windows is None else windows.event
+        times = 1 if windows is None else windows.times
+        spend = cost_in_account(cost(of), neighbours, opening.account.neighbours)
+        # Rounded up for a window first, so that each pays the same whole number of units.
+        rho, delta = (times * units for units in units_up(spend))
         if not (rho or delta):
             raise LedgerError("An event that costs nothing is not charged. Nothing was charged.")
+        if windows is not None and max(rho, delta) >= LARGEST:
+            raise LedgerError("This is more than any ledger counts to. Nothing was charged.")
         ask = asking.Ask(
             opening=replace(opening, covers=new),
             analyst=self.analyst,
@@ -291,9 +324,10 @@ class Ledger(Opened):
             about=about or {},
             event=to_record(event),
             neighbours=neighbours.value,
-            spend=spend,
+            spend=Zcdp(times * spend.rho, times * spend.delta),
             rho=min(rho, LARGEST),
             delta=delta,
+            windows=windows,
         )
         charge = self._write(lambda writer: charging.charge(writer, self._id, ask))
         if charge.is_new:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from headcount.accounting.convert import shown, spend_of, zcdp_of
+from headcount.accounting.convert import epsilon_at, shown, spend_of, zcdp_of
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger.account import Account, Quota, from_units
 from headcount.ledger.journal import (
@@ -16,6 +16,7 @@ from headcount.ledger.journal import (
     COVER,
     LAST,
     OPEN,
+    PER_WINDOW,
     QUOTA,
     Head,
     append,
@@ -23,19 +24,21 @@ from headcount.ledger.journal import (
     is_kind,
 )
 from headcount.ledger.reading import ACCOUNT, COVERING, account_from
-from headcount.ledger.schema import accounts, covers, entries
+from headcount.ledger.schema import accounts, covers, entries, per_window
 from headcount.ledger.steps import Rows, Step
 from headcount.ledger.storable import limit_units
 from headcount.ledger.stores.store import Writer
+from headcount.ledger.units import NO_LIMIT
+from headcount.ledger.windows import Windows, check_same_windows
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
-from headcount.privacy.spend import Zcdp
 from headcount.screens import holds_login, quoted
 
 Share = Budget | Literal[0]
 """What an analyst may spend; 0: nothing more."""
 ADD_ACCOUNT = accounts.insert()
 ADD_COVER = covers.insert()
+ADD_PER_WINDOW = per_window.insert()
 SET_QUOTA = sa.text(
     "INSERT INTO quotas (account, analyst, rho_limit, delta_limit, rho_spent, delta_spent) "
     "VALUES (:account, :analyst, :rho_limit, :delta_limit, :rho_spent, :delta_spent) "
@@ -68,12 +71,15 @@ def open_account(
     neighbours: Neighbours,
     sources: Sequence[str],
     shares: Sequence[tuple[str, Share]] = (),
+    windows: Windows | None = None,
 ) -> tuple[Account, Head]:
     """The account of this name; opened with ``budget`` if there is none yet, and its quotas.
 
     In one transaction: whatever of it is refused, nothing of it is written.
     """
-    account, head, steps = opening_steps(writer, ledger, analyst, name, budget, neighbours, sources)
+    account, head, steps = opening_steps(
+        writer, ledger, analyst, name, budget, neighbours, sources, windows
+    )
     for whose, share in shares:
         _, head, more = _quota_steps(writer, head, analyst, account, whose, share)
         steps += more
@@ -90,6 +96,7 @@ def opening_steps(
     budget: Budget | None,
     neighbours: Neighbours,
     sources: Sequence[str],
+    windows: Windows | None = None,
 ) -> tuple[Account, Head, list[Step]]:
     """The account, and what is still to be written to open it and to cover these sources."""
     rows, last, *covering = writer.run(
@@ -102,12 +109,15 @@ def opening_steps(
     missing = _not_covered(name, sources, covering)
     if rows:
         account = account_from(rows[0])
-        check_same(account, budget, neighbours)
-    elif budget is not None:
+        check_same(account, budget, neighbours, windows)
+    elif budget is not None or windows is not None:
         _refuse_login(name)
-        account = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
+        account = Account.new(name, neighbours, budget, windows)
         row, step, head = _new(account, analyst, head)
         steps += [(ADD_ACCOUNT, row), step]
+        if windows is not None:
+            row, step, head = _new_windows(account, windows, analyst, head)
+            steps += [(ADD_PER_WINDOW, row), step]
     else:
         raise NoAccountError(
             f"There is no account {quoted(name)} in the ledger, and no budget to open it with. "
@@ -139,7 +149,18 @@ def check_new(account: Account, sources: Sequence[str]) -> None:
     """Refuse what the first charge would refuse to open, before anybody plans with it."""
     for name in (account.name, *sources):
         _refuse_login(name)
-    limit_units(account.limit, "The budget")
+    if account.has_limit:
+        limit_units(account.limit, "The budget")
+    _check_relation(account)
+
+
+def _check_relation(account: Account) -> None:
+    """Refuse windows where a user is replaced: the number of users of each would be public."""
+    if account.windows is not None and account.neighbours is not Neighbours.ADD_REMOVE:
+        raise UsageError(
+            f"An account with a budget for each {account.windows.unit} protects also how many "
+            f"users a {account.windows.unit} has: neighbours='add-remove'. Nothing was charged."
+        )
 
 
 def _refuse_login(name: str) -> None:
@@ -164,7 +185,8 @@ def _not_covered(name: str, sources: Sequence[str], covering: Sequence[Rows]) ->
 
 
 def _new(account: Account, analyst: str, head: Head) -> tuple[dict[str, Any], Step, Head]:
-    rho, delta = limit_units(account.limit, "The budget")
+    _check_relation(account)
+    rho, delta = limit_units(account.limit, "The budget") if account.has_limit else NO_LIMIT
     fixed = {"neighbours": account.neighbours.value, "stated_delta": str(account.stated_delta)}
     step, head = append(
         head,
@@ -181,13 +203,46 @@ def _new(account: Account, analyst: str, head: Head) -> tuple[dict[str, Any], St
     return {"name": account.name, **fixed, **limits, **nothing}, step, head
 
 
-def check_same(account: Account, budget: Budget | None, neighbours: Neighbours) -> None:
+def _new_windows(
+    account: Account, windows: Windows, analyst: str, head: Head
+) -> tuple[dict[str, Any], Step, Head]:
+    rho, delta = limit_units(windows.limit, "The budget of a window")
+    step, head = append(
+        head,
+        kind=PER_WINDOW,
+        account=account.name,
+        analyst=analyst,
+        key=windows.unit,
+        event=windows.record,
+        rho=rho,
+        delta=delta,
+    )
+    row = {
+        "account": account.name,
+        "level": windows.unit,
+        "time_column": windows.column,
+        "zone": windows.zone or "",
+        "stated_delta": str(windows.stated_delta),
+        "rho_limit": rho,
+        "delta_limit": delta,
+    }
+    return row, step, head
+
+
+def check_same(
+    account: Account,
+    budget: Budget | None,
+    neighbours: Neighbours,
+    windows: Windows | None = None,
+) -> None:
     """Refuse to use an account for another promise than it was opened with."""
     if account.neighbours is not neighbours:
         raise LedgerError(
             f"Account {account.name!r} was opened for {account.neighbours.sentence}; it cannot be "
             f"used for {neighbours.sentence}. Nothing was charged."
         )
+    if windows is not None:
+        check_same_windows(account.name, account.windows, windows)
     if budget is None:
         return
     if zcdp_of(budget) != account.limit or budget.stated_delta != account.stated_delta:
@@ -215,7 +270,13 @@ def _quota_steps(
     who = {"account": account.name, "analyst": whose}
     ((spent,),) = writer.run((SPENT_BY, who))
     so_far = from_units(int(spent[0]), int(spent[1]))
-    limit = so_far if budget == 0 else spend_of(budget, account.limit, account.stated_delta)
+    if budget == 0:
+        limit = so_far
+    elif account.has_limit:
+        limit = spend_of(budget, account.limit, account.stated_delta)
+    else:
+        # Of an account that only counts there is no share: a budget of its own.
+        limit = zcdp_of(budget)
     if not limit <= account.limit:
         raise UsageError(
             f"A quota of {_said(budget)} is more than account {account.name!r} has. Nothing was "
@@ -224,6 +285,8 @@ def _quota_steps(
     if not so_far <= limit:
         has = shown(
             Account("", account.neighbours, limit, so_far, account.stated_delta).epsilon_spent
+            if account.has_limit
+            else epsilon_at(so_far.rho, account.noise_delta)
         )
         raise UsageError(
             f"{whose!r} has spent epsilon {has} of account {account.name!r} already, more than a "

@@ -17,7 +17,7 @@ from headcount.errors import LedgerError, UsageError
 from headcount.ledger.journal import PART, is_kind
 from headcount.ledger.pieces import Run
 from headcount.ledger.schema import entries, parts
-from headcount.privacy.event import SampleThreshold, from_record
+from headcount.privacy.event import Rounds, SampleThreshold, from_record
 
 LARGEST = 1 << 26
 """The most bytes of one part; PostgreSQL's function has the same number."""
@@ -42,6 +42,8 @@ def of(sequence: int, part: int) -> str:
 def paid_parts(event: str) -> int:
     """How many parts a charge for this event pays for; none where it is for one release."""
     paid = from_record(json.loads(event))
+    if isinstance(paid, Rounds):
+        return int(paid.n)
     return int(paid.n_samples) if isinstance(paid, SampleThreshold) else 0
 
 

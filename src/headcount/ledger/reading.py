@@ -10,12 +10,31 @@ from typing import Any
 import sqlalchemy as sa
 
 from headcount.ledger.account import Account, Entry, Proof, Quota, from_units
-from headcount.ledger.journal import CHARGE, COVER, IN_CHAIN, OPEN, PART, RESULT, is_kind
-from headcount.ledger.schema import accounts, covers, entries, parts, pieces, quotas, results
+from headcount.ledger.journal import (
+    CHARGE,
+    COVER,
+    IN_CHAIN,
+    OPEN,
+    PART,
+    PER_WINDOW,
+    RESULT,
+    is_kind,
+)
+from headcount.ledger.schema import (
+    accounts,
+    covers,
+    entries,
+    parts,
+    per_window,
+    pieces,
+    quotas,
+    results,
+)
+from headcount.ledger.windows import FIXED, windows_from
 from headcount.privacy.event import from_record
 from headcount.privacy.neighbours import Neighbours
 
-ACCOUNT = sa.select(
+ACCOUNTS = sa.select(
     accounts.c.name,
     accounts.c.neighbours,
     accounts.c.stated_delta,
@@ -23,7 +42,9 @@ ACCOUNT = sa.select(
     accounts.c.delta_limit,
     accounts.c.rho_spent,
     accounts.c.delta_spent,
-).where(accounts.c.name == sa.bindparam("name"))
+    *FIXED,
+).select_from(accounts.outerjoin(per_window, per_window.c.account == accounts.c.name))
+ACCOUNT = ACCOUNTS.where(accounts.c.name == sa.bindparam("name"))
 QUOTA_OF = sa.select(quotas).where(
     quotas.c.account == sa.bindparam("account"), quotas.c.analyst == sa.bindparam("analyst")
 )
@@ -41,6 +62,7 @@ def account_from(row: Any) -> Account:
         limit=from_units(units[0], units[1]),
         spent=from_units(units[2], units[3]),
         stated_delta=Fraction(stated_delta),
+        windows=windows_from(row[7:13]),
     )
 
 
@@ -52,7 +74,7 @@ def quota_from(row: Any) -> Quota:
 
 def all_accounts(connection: sa.Connection) -> list[Account]:
     """All accounts, by name."""
-    return [account_from(row) for row in connection.execute(_by(accounts, accounts.c.name))]
+    return [account_from(row) for row in connection.execute(ACCOUNTS.order_by(accounts.c.name))]
 
 
 def quotas_of(connection: sa.Connection, account: str) -> list[Quota]:
@@ -154,6 +176,7 @@ def proof_of(connection: sa.Connection, ledger: str, sequence: int) -> Proof | N
         return None
     same = entries.c.account == found.account
     opened = connection.execute(whole.where(is_kind(OPEN), same)).one()
+    windows = connection.execute(whole.where(is_kind(PER_WINDOW), same)).first()
     # The hash of a result vouches for the moment it was stored; how long a release took is for
     # nobody outside.
     before_reading = whole.where(~is_kind(RESULT), ~is_kind(PART))
@@ -169,6 +192,7 @@ def proof_of(connection: sa.Connection, ledger: str, sequence: int) -> Proof | N
         dict(found._mapping),
         (int(newest.sequence), str(newest.hash)),
         (int(spent[0]), int(spent[1])),
+        None if windows is None else dict(windows._mapping),
     )
 
 

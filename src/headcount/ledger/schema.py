@@ -11,6 +11,7 @@ kind              key                  digest
 ``open-account``
 ``cover``         the source
 ``quota``         the analyst
+``per-window``    the unit of windows
 ``charge``        the idempotency key  SHA-256 of the request
 ``result``        the charge's key     of the stored pieces: ``pieces``
 ``part``          the charge's key     SHA-256 of the stored part: ``parts``
@@ -104,6 +105,35 @@ quotas = sa.Table(
     sa.CheckConstraint(
         "delta_spent >= 0 AND delta_spent <= delta_limit", name="delta_within_quota"
     ),
+)
+
+# From schema 0006 on: what a window of an account is, written once and with its opening.
+per_window = sa.Table(
+    "per_window",
+    metadata,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("level", sa.Text, primary_key=True),
+    *(_text(name) for name in ("time_column", "zone", "stated_delta")),
+    _number("rho_limit"),
+    _number("delta_limit"),
+)
+
+# A row for each window that was ever charged, and none for the rest.
+windows = sa.Table(
+    "windows",
+    metadata,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("level", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    _number("rho_limit"),
+    _number("delta_limit"),
+    _number("rho_spent"),
+    _number("delta_spent"),
+    sa.CheckConstraint("rho_spent >= 0 AND rho_spent <= rho_limit", name="rho_within_window"),
+    sa.CheckConstraint(
+        "delta_spent >= 0 AND delta_spent <= delta_limit", name="delta_within_window"
+    ),
+    sqlite_with_rowid=False,
 )
 
 covers = sa.Table(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from headcount.errors import UsageError
-from headcount.ledger.account import units_up
+from headcount.ledger.units import LARGEST as LARGEST
+from headcount.ledger.units import units_up
 from headcount.privacy.spend import Zcdp
 
 LONGEST = 2000
-LARGEST = 2**63 - 1
 
 
 def storable(text: str, what: str) -> str:

@@ -18,7 +18,16 @@ from headcount.ledger import parts, pieces
 from headcount.ledger.distrust import distrusted
 from headcount.ledger.history import ContradictionError, History
 from headcount.ledger.journal import IN_CHAIN, LAST, Head, head_from, start
-from headcount.ledger.schema import accounts, covers, entries, ledger, quotas, results
+from headcount.ledger.schema import (
+    accounts,
+    covers,
+    entries,
+    ledger,
+    per_window,
+    quotas,
+    results,
+    windows,
+)
 from headcount.ledger.schema import parts as parts_table
 from headcount.ledger.schema import pieces as pieces_table
 from headcount.ledger.stores.store import Store
@@ -138,6 +147,11 @@ def _compare_tables(connection: sa.Connection, history: History, refuse: Refuse)
 
     same("accounts", connection.execute(sa.select(accounts)).all(), history.account_rows())
     same("quotas", connection.execute(sa.select(quotas)).all(), history.quota_rows())
+    same("windows", connection.execute(sa.select(per_window)).all(), history.fixed_rows())
+    try:
+        same("windows", connection.execute(sa.select(windows)).all(), history.window_rows())
+    except ContradictionError as error:
+        refuse(str(error))
     same("covers", connection.execute(sa.select(covers)).all(), history.covers.items())
 
 

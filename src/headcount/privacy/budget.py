@@ -8,6 +8,7 @@ from fractions import Fraction
 from headcount.errors import UsageError
 from headcount.privacy.argument import number_of, refused
 from headcount.privacy.exact import Number
+from headcount.privacy.windows import UNITS
 
 DEFAULT_DELTA = Fraction(1, 10**6)
 MOST = 10**7
@@ -22,6 +23,8 @@ class Budget:
     half for turning rho into epsilon. When it is not said, an account is opened at one in a
     million, and a spend takes as large a share of the account's delta as of its rho.
 
+    ``per="day"`` makes it the budget of each day, for an account with windows: ``hc.open``.
+
     >>> Budget(epsilon=1, delta=1e-6)
     Budget(epsilon=1, delta=1e-06)
     """
@@ -32,6 +35,8 @@ class Budget:
     """As it was given, or nothing where epsilon was."""
     delta: Fraction | None
     """As it was given, or nothing."""
+    per: str | None
+    """Of what each may spend so much: ``day``; nothing for a budget for all time."""
 
     def __init__(
         self,
@@ -39,6 +44,7 @@ class Budget:
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number | None = None,
+        per: str | None = None,
     ) -> None:
         if (epsilon is None) == (rho is None):
             raise UsageError(
@@ -51,6 +57,10 @@ class Budget:
         if number == 1:
             raise refused("delta", "below 1", delta, "delta=1e-6")
         object.__setattr__(self, "delta", number)
+        said: object = per
+        if per is not None and not (isinstance(said, str) and said in UNITS):
+            raise refused("per", f"one of {', '.join(UNITS)}", per, "per='day', or leave it out")
+        object.__setattr__(self, "per", per)
 
     @property
     def stated_delta(self) -> Fraction:
@@ -60,6 +70,8 @@ class Budget:
     def __repr__(self) -> str:
         said = (("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta))
         parts = [f"{name}={float(value):g}" for name, value in said if value is not None]
+        if self.per is not None:
+            parts.append(f"per={self.per!r}")
         return f"Budget({', '.join(parts)})"
 
 

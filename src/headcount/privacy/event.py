@@ -15,12 +15,14 @@ tighter accountant can read the same history again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from headcount.errors import LedgerError
+from headcount.privacy.windows import FARTHEST, MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,62 @@ class Composed:
     kind: ClassVar[str] = "composed"
     events: tuple[Event, ...]
 
+    def __post_init__(self) -> None:
+        if any(isinstance(part, Windowed) for part in self.events):
+            raise LedgerError(INSIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """An event that reads rows of the windows ``first`` to ``last`` alone, both included.
+
+    Each of them pays for ``event``; a user who is in all of them loses ``times`` of it at the most.
+    """
+
+    kind: ClassVar[str] = "windowed"
+    first: int
+    last: int
+    times: int
+    event: Event
+
+    def __post_init__(self) -> None:
+        numbers = (self.first, self.last, self.times)
+        if (
+            any(type(number) is not int for number in numbers)
+            or not -FARTHEST <= self.first <= self.last <= FARTHEST
+            or self.last - self.first >= MOST
+            or not 1 <= self.times <= MOST**2
+        ):
+            raise LedgerError(
+                "An event names windows that no charge can be for: a first and a last, at most "
+                f"{MOST:,} of them, and a whole number of times. It cannot be paid for, so nothing "
+                "is released."
+            )
+        if isinstance(self.event, Windowed):
+            raise LedgerError(INSIDE)
+
+
+INSIDE = (
+    "An event names its windows inside another event. Windows are said once, around all of it: it "
+    "cannot be paid for otherwise, so nothing is released."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """The same events in each of ``n`` rounds, each free to depend on what earlier ones published.
+
+    One charge pays for all of them, and for a result of each.
+    """
+
+    kind: ClassVar[str] = "rounds"
+    events: tuple[Event, ...]
+    n: Fraction
+
+    def __post_init__(self) -> None:
+        if any(isinstance(part, Windowed) for part in self.events):
+            raise LedgerError(INSIDE)
+
 
 Event = (
     GaussianNoise
@@ -118,6 +176,8 @@ Event = (
     | SampleThreshold
     | LaplaceThreshold
     | Composed
+    | Windowed
+    | Rounds
 )
 
 _KINDS: dict[str, type[Any]] = {
@@ -131,6 +191,8 @@ _KINDS: dict[str, type[Any]] = {
         SampleThreshold,
         LaplaceThreshold,
         Composed,
+        Windowed,
+        Rounds,
     )
 }
 
@@ -146,8 +208,10 @@ def to_record(event: Event) -> dict[str, Any]:
     return record
 
 
-def _written(value: Fraction | tuple[Event, ...]) -> str | list[dict[str, Any]]:
-    return [to_record(part) for part in value] if isinstance(value, tuple) else str(value)
+def _written(value: Any) -> str | dict[str, Any] | list[dict[str, Any]]:
+    if isinstance(value, tuple):
+        return [to_record(part) for part in value]
+    return str(value) if isinstance(value, int | Fraction) else to_record(value)
 
 
 def from_record(record: Mapping[str, Any]) -> Event:
@@ -175,17 +239,26 @@ def from_record(record: Mapping[str, Any]) -> Event:
 
 _ABOVE_ZERO = frozenset({"scale", "sigma_squared"})
 """Noise has a size; all else may be zero."""
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,10}")
 
 
-def _read(kind: str, name: str, value: Any) -> Fraction | tuple[Event, ...]:
-    # The parts of a composed event; every other field of every kind is a number.
+def _read(kind: str, name: str, value: Any) -> Any:
+    # The parts of an event that has others in it; every other field of every kind is a number.
+    number: Any = None
     try:
-        if name == "events" and isinstance(value, list):
+        if kind in (Composed.kind, Rounds.kind) and name == "events" and isinstance(value, list):
             return tuple(map(from_record, value))
-        number = Fraction(value) if isinstance(value, str) else None
-    except (ValueError, ZeroDivisionError, AttributeError):
+        if kind == Windowed.kind and name == "event":
+            return from_record(value)
+        if kind == Windowed.kind and name in ("first", "last", "times"):
+            number = int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else None
+        elif isinstance(value, str):
+            number = Fraction(value)
+            if number < 0 or (number == 0 and name in _ABOVE_ZERO):
+                number = None
+    except (ValueError, ZeroDivisionError, AttributeError, TypeError):
         number = None
-    if number is None or number < 0 or (number == 0 and name in _ABOVE_ZERO):
+    if number is None:
         raise LedgerError(
             f"An event of kind {kind!r} in the ledger has a {name} that no version wrote. "
             "It cannot be paid for, so nothing is released: put the ledger back as it was."

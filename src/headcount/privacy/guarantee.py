@@ -24,12 +24,16 @@ class Guarantee:
     delta: Fraction
     vouched: str | None = None
     """Who vouches that no row of the view that was counted depends on two users."""
+    presence: str | None = None
+    """What somebody pays who is in many windows, where one window is protected."""
 
     def __str__(self) -> str:
         promise = (
             f"epsilon {float(self.epsilon):.4g} at delta {float(self.delta):.3g} for {self.unit}, "
             f"under {self.neighbours.sentence_of(self.unit.whom)}"
         )
+        if self.presence is not None:
+            promise = f"{promise}. {self.presence.removesuffix('.')}"
         if self.vouched is None:
             return promise
         return (

@@ -16,13 +16,15 @@ from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT
 from headcount.accounting.sampling.search import MAX_THRESHOLD
 from headcount.errors import HeadcountError, LedgerError
 from headcount.ledger.costs import least_units, understated
-from headcount.ledger.journal import CHARGE, HASHED, OPEN, hash_of, start
+from headcount.ledger.journal import CHARGE, HASHED, OPEN, PER_WINDOW, hash_of, start
 from headcount.ledger.keys import is_public, is_signed
 from headcount.receipts.claims import claims, units_in
 from headcount.receipts.form import canonical
 from headcount.screens import visible
 
 EXACT = re.compile(r"\d{1,2000}(/\d{1,2000})?")
+SIGNED = re.compile(r"-?\d{1,18}")
+INSIDE = ("events", "event")
 MOST_SAMPLES = 10**6
 MOST_EVENTS = 10_000
 MOST_OF_STRANGERS = {"events": 100, "samples": 3, "digits": 20_000}
@@ -79,6 +81,11 @@ def _chain(chain: Mapping[str, Any]) -> Iterator[str]:
             yield f"chain.{name} must be an entry of the kind {kind!r}."
         if one["hash"] != hash_of([one[field] for field in HASHED]):
             yield f"chain.{name} has not the hash that its fields make: one of them was changed."
+    windows = chain.get("windows")
+    if (windows is None) == ("windowed" in entry["event"]):
+        yield "chain.windows is there if and only if the charge is of windows, and here it is not."
+    elif windows is not None:
+        yield from _windows(opened, windows, entry)
     if opened["account"] != entry["account"]:
         yield "chain.opened opens another account than the one that chain.entry charges."
     if not 0 < opened["sequence"] < entry["sequence"] <= head["sequence"]:
@@ -92,6 +99,22 @@ def _chain(chain: Mapping[str, Any]) -> Iterator[str]:
         yield "chain.entry comes right after chain.opened and does not hold its hash."
     if opened["sequence"] == 1 and opened["previous"] != start(chain["ledger"]).hash:
         yield "chain.opened is the first entry, and of another ledger than chain.ledger says."
+
+
+def _windows(
+    opened: Mapping[str, Any], windows: Mapping[str, Any], entry: Mapping[str, Any]
+) -> Iterator[str]:
+    """The entry that gave each window its budget, between the other two."""
+    if windows["kind"] != PER_WINDOW:
+        yield f"chain.windows must be an entry of the kind {PER_WINDOW!r}."
+    if windows["hash"] != hash_of([windows[field] for field in HASHED]):
+        yield "chain.windows has not the hash that its fields make: one of them was changed."
+    if windows["account"] != entry["account"]:
+        yield "chain.windows is of another account than the one that chain.entry charges."
+    if not opened["sequence"] < windows["sequence"] < entry["sequence"]:
+        yield "chain.windows is not between the opening of the account and the charge."
+    elif windows["sequence"] == opened["sequence"] + 1 and windows["previous"] != opened["hash"]:
+        yield "chain.windows comes right after chain.opened and does not hold its hash."
 
 
 def _costs(opened: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str]:
@@ -114,7 +137,9 @@ def _is_laborious(event: Any) -> bool:
     found = {
         "events": len(parts),
         "samples": sum("n_samples" in part for part in parts),
-        "digits": sum(len(str(one)) for part in parts for n, one in part.items() if n != "events"),
+        "digits": sum(
+            len(str(one)) for part in parts for n, one in part.items() if n not in INSIDE
+        ),
     }
     return any(found[name] > most for name, most in MOST_OF_STRANGERS.items())
 
@@ -124,6 +149,7 @@ def _parts(event: Any) -> list[Any]:
     parts = [event]
     for part in parts:
         parts += part.get("events", ())
+        parts += [part["event"]] if "event" in part else []
         if len(parts) > MOST_EVENTS:
             raise ValueError("too many events")
     return parts
@@ -133,7 +159,9 @@ def _refuse_endless(event: Any) -> None:
     """Refuse numbers whose cost nobody could wait for, before anything is made of them."""
     for part in _parts(event):
         for name, value in part.items():
-            if name not in ("events", "kind") and not EXACT.fullmatch(value):
+            if name in (*INSIDE, "kind"):
+                continue
+            if not (SIGNED if name in ("first", "last") else EXACT).fullmatch(value):
                 raise ValueError(name)
         if Fraction(part.get("threshold", 0)) > MAX_THRESHOLD:
             raise ValueError("threshold")
@@ -156,7 +184,7 @@ def _claims(body: Mapping[str, Any]) -> Iterator[str]:
     if spent[0] > opened["rho"] or spent[1] > opened["delta"]:
         yield "account.spent is more than the limit that the account was opened with."
         return
-    expected = claims(opened, entry, (spent[0], spent[1]))
+    expected = claims(opened, entry, (spent[0], spent[1]), chain.get("windows"))
     for part in expected:
         yield from _different(body[part], expected[part], part)
 

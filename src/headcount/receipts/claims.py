@@ -11,60 +11,89 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at, stated_epsilon
-from headcount.ledger.account import from_units
+from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at
+from headcount.ledger.account import Account, from_units
+from headcount.ledger.presence import presence_words
+from headcount.ledger.windows import Windows
+from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
-from headcount.privacy.unit import Device, User
+from headcount.privacy.unit import Device, User, UserWithin
 
 MILLIONTH = 10**6
 
 
 def claims(
-    opened: Mapping[str, Any], entry: Mapping[str, Any], spent: tuple[int, int]
+    opened: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    spent: tuple[int, int],
+    windows: Mapping[str, Any] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The parts ``release``, ``cost`` and ``account`` of a receipt.
+    """The parts ``release``, ``cost`` and ``account`` of a receipt, and ``windows`` if there are.
 
-    opened:  the entry that opened the account
-    entry:   the charge
-    spent:   all charges of the account up to this one, in whole units
+    opened:   the entry that opened the account
+    entry:    the charge
+    spent:    all charges of the account up to this one, in whole units
+    windows:  the entry that gave each window its budget
     """
     about, event = json.loads(entry["about"]), json.loads(entry["event"])
+    of = None if windows is None else Windows.of_entry(windows)
     stated_delta = str(json.loads(opened["event"])["stated_delta"])
-    limit = from_units(opened["rho"], opened["delta"])
-    at = Fraction(stated_delta)
-    charged = from_units(entry["rho"], entry["delta"])
-    return {
+    account = Account(
+        opened["account"],
+        Neighbours(opened["neighbours"]),
+        from_units(opened["rho"], opened["delta"]),
+        from_units(*spent),
+        Fraction(stated_delta),
+        of,
+    )
+    times = 1 if of is None else int(event["times"])
+    read = event if of is None else event["event"]
+    charged = from_units(entry["rho"] // times, entry["delta"] // times)
+    noise_delta = account.noise_delta if of is None else of.noise_delta
+    made: dict[str, dict[str, Any]] = {
         "release": {
             "verb": entry["verb"],
             "about": about,
-            "events": event.get("events", [event]),
-            "unit": unit_of(about),
+            "events": read.get("events", [read]),
+            "unit": unit_of(about, of),
             "neighbours": entry["neighbours"],
         },
         "cost": {
             **spelled_units(charged),
-            "epsilon": epsilon_text(epsilon_at(charged.rho, at - limit.delta)),
-            "at_delta": stated_delta,
+            "epsilon": epsilon_text(epsilon_at(charged.rho, noise_delta)),
+            "at_delta": stated_delta if of is None else str(of.stated_delta),
         },
         "account": {
             "name": opened["account"],
             "neighbours": opened["neighbours"],
             "delta": stated_delta,
-            "limit": _stated(limit, at),
-            "spent": _stated(from_units(*spent), at),
+            "limit": _stated(account.limit, account.epsilon_limit),
+            "spent": _stated(account.spent, account.epsilon_spent),
         },
     }
+    if of is not None:
+        made["windows"] = {
+            "first": of.named(int(event["first"])),
+            "last": of.named(int(event["last"])),
+            "times": times,
+            "limit": _stated(of.limit, epsilon_at(of.limit.rho, of.noise_delta)),
+            "presence": presence_words(account),
+        }
+    return made
 
 
-def unit_of(about: Mapping[str, str]) -> str:
+def unit_of(about: Mapping[str, str], windows: Windows | None = None) -> str:
     """Who is protected, from what was asked."""
     if "population" in about:
         return str(Device(about["population"]))
+    if windows is not None:
+        clock = f" ({windows.zone})" if windows.zone else ""
+        return str(UserWithin(about["user"], windows.unit, clock))
     return str(User(about["user"])) if "user" in about else User.whom
 
 
-def _stated(spend: Zcdp, at: Fraction) -> dict[str, str]:
-    return {**spelled_units(spend), "epsilon": epsilon_text(stated_epsilon(spend, at))}
+def _stated(spend: Zcdp, epsilon: Fraction) -> dict[str, str]:
+    return {**spelled_units(spend), "epsilon": epsilon_text(epsilon)}
 
 
 def spelled_units(spend: Zcdp) -> dict[str, str]:

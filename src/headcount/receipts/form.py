@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 from headcount.ledger.journal import FIELDS
 from headcount.screens import visible
 
-FORM = "headcount receipt 1"
+FORM, FORM_OF_WINDOWS = "headcount receipt 1", "headcount receipt 2"
+"""The second is of an account with windows."""
 LARGEST = 1 << 22
 """The most bytes of a receipt; one has a few thousand."""
 MOST_WHOLE = 1 << 63
@@ -31,7 +32,7 @@ def canonical(body: Mapping[str, Any]) -> bytes:
     """The one spelling of a receipt that is signed, without its signature."""
     unsigned = {name: value for name, value in body.items() if name != "signature"}
     text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"))
-    return f"{FORM}\n{text}".encode("ascii")
+    return f"{unsigned.get('form')}\n{text}".encode("ascii")
 
 
 def parsed(text: bytes) -> dict[str, Any]:
@@ -53,15 +54,20 @@ def parsed(text: bytes) -> dict[str, Any]:
         raise DamagedError(
             "it is no whole JSON: it was cut off, or written over, or is another file"
         ) from None
-    if not isinstance(body, dict) or body.get("form") != FORM:
+    spec = SPECS.get(body["form"]) if isinstance(body, dict) and _has_form(body) else None
+    if spec is None:
         raise DamagedError(
-            f"it does not say that its form is {FORM!r}: it is another file, or a newer version "
-            "of headcount wrote it"
+            f"it does not say that its form is {FORM!r} or {FORM_OF_WINDOWS!r}: it "
+            "is another file, or a newer version of headcount wrote it"
         )
-    faults = list(_misfits(body, SPEC, ""))
+    faults = list(_misfits(body, spec, ""))
     if faults:
         raise DamagedError("; ".join(faults[:5]))
     return body
+
+
+def _has_form(body: Mapping[str, Any]) -> bool:
+    return isinstance(body.get("form"), str)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,6 +157,22 @@ SPEC: dict[str, Any] = {
     "signature": {"key": TEXT, "value": TEXT},
 }
 """What each field must be; in a tuple by itself, what it must be unless it is null."""
+STATED = {"rho": NUMBER, "delta": NUMBER, "epsilon": NUMBER}
+SPECS: dict[str, dict[str, Any]] = {
+    FORM: SPEC,
+    FORM_OF_WINDOWS: SPEC
+    | {
+        "chain": SPEC["chain"] | {"windows": ENTRY},
+        "windows": {
+            "first": TEXT,
+            "last": TEXT,
+            "times": WHOLE,
+            "limit": STATED,
+            "presence": TEXT,
+        },
+    },
+}
+"""By the form that a receipt says it has."""
 
 
 def _misfits(value: Any, spec: Any, path: str) -> Iterator[str]:

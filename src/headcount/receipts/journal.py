@@ -30,7 +30,7 @@ def journal_faults(body: Mapping[str, Any], path: Path) -> Iterator[str]:
             rho, delta = rho + row.rho, delta + row.delta
         if row.sequence == 1 and row.previous != start(chain["ledger"]).hash:
             yield "The journal is of another ledger than chain.ledger says."
-    for name in ("opened", "entry", "head"):
+    for name in ("opened", *(["windows"] if "windows" in chain else []), "entry", "head"):
         found = hashes.get(chain[name]["sequence"])
         if found is None:
             yield f"The journal ends before entry {chain[name]['sequence']}, which is chain.{name}."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from headcount.errors import UsageError
 from headcount.privacy.argument import NOTHING
 from headcount.receipts.claims import claims
-from headcount.receipts.form import FORM, canonical
+from headcount.receipts.form import FORM, FORM_OF_WINDOWS, canonical
 from headcount.receipts.rows import rows_record
 from headcount.receipts.software import installed
 from headcount.results.release import Release
@@ -35,12 +35,14 @@ def receipt_of(book: Ledger, sequence: int, part: int | None = None) -> str:
     release, proof = Release.from_bytes(stored), book.proof_of(sequence)
     withheld = None if release.withheld is None else rows_record(release.withheld)
     sequence_of_newest, hash_of_newest = proof.newest
+    windows = {} if proof.windows is None else {"windows": dict(proof.windows)}
     body = {
-        "form": FORM,
-        **claims(proof.opened, proof.entry, proof.spent),
+        "form": FORM if proof.windows is None else FORM_OF_WINDOWS,
+        **claims(proof.opened, proof.entry, proof.spent, proof.windows),
         "chain": {
             "ledger": proof.ledger,
             "opened": dict(proof.opened),
+            **windows,
             "entry": dict(proof.entry),
             "head": {"sequence": sequence_of_newest, "hash": hash_of_newest},
         },

@@ -11,9 +11,11 @@ from typing import Any
 from headcount.accounting.convert import shown
 from headcount.errors import LedgerError, UsageError
 from headcount.ledger.keys import is_public
+from headcount.ledger.units import NO_LIMIT, from_units
 from headcount.privacy.argument import is_text, refused
 from headcount.privacy.neighbours import Neighbours
 from headcount.receipts.check import faults
+from headcount.receipts.claims import spelled_units
 from headcount.receipts.form import LARGEST, DamagedError, parsed
 from headcount.receipts.journal import journal_faults
 from headcount.receipts.rows import UnlikeError, digests, is_respelled, table_in
@@ -27,6 +29,7 @@ RESPELLED = (
     "spreadsheet or another program saved it again, or an apostrophe that keeps a text from being "
     "run as a formula was taken away. Compare the file that was handed over, or a .parquet file."
 )
+WITHOUT_LIMIT = spelled_units(from_units(*NO_LIMIT))["rho"]
 AS_RELEASED, WITHHELD = "as they were released", "those that were measured and withheld"
 
 
@@ -58,15 +61,21 @@ class Verified:
         yield "release", f"{release['verb']}{by}, entry {entry['sequence']} of {entry['at']}"
         relation = Neighbours(account["neighbours"])
         yield "protects", f"{release['unit']}; neighbours: {relation.value}"
+        windows = self.receipt.get("windows")
+        if windows is not None:
+            named = " to ".join(dict.fromkeys((windows["first"], windows["last"])))
+            yield "windows", f"{named}: each paid the cost, of epsilon {_epsilon(windows['limit'])}"
+            yield "presence", windows["presence"]
         yield (
             "cost",
-            f"epsilon {_epsilon(cost)} {at} (rho {cost['rho']}, threshold delta {cost['delta']}), "
+            f"epsilon {_epsilon(cost)} at delta {float(Fraction(cost['at_delta'])):.3g} (rho "
+            f"{cost['rho']}, threshold delta {cost['delta']}), "
             f"worked out again from {len(release['events'])} event(s)",
         )
         yield (
             "account",
-            f"{account['name']}: epsilon {_epsilon(account['spent'])} of "
-            f"{_epsilon(account['limit'])} spent {at}, this entry included"
+            f"{account['name']}: epsilon {_epsilon(account['spent'])} {_of(account)} {at}, this "
+            "entry included"
             f"{', as the journal has it' if self.is_in_journal else ''}",
         )
         yield "chain", f"entry {entry['hash']}, head {head['sequence']} {head['hash']}"
@@ -75,6 +84,12 @@ class Verified:
         yield "software", _software(software)
         pinned = "the one you gave" if self.is_pinned else "compare it with the owner's"
         yield "key", f"{self.receipt['signature']['key']}: {pinned}"
+
+
+def _of(account: Mapping[str, Any]) -> str:
+    if account["limit"]["rho"] == WITHOUT_LIMIT:
+        return "spent by all windows together, which have no limit of their own,"
+    return f"of {_epsilon(account['limit'])} spent"
 
 
 def _epsilon(part: Mapping[str, str]) -> str:

@@ -232,6 +232,7 @@ def questions(table: UserTable, store: Store) -> dict[str, list[Query[Any]]]:
             users_of(table),
             events.weight_curve(candidates(Norm.L2), 1 << 20, 20),
             events.clipped_off(length, 1.0, 1 << 20),
+            events.far_beyond((1, 2), Bounds(3, 1, 20)),
         ],
         "listed users": [listed.differences, listed.users],
         "listed pairs": [listed_pairs.users_per_cell(), listed_pairs.weighed(Bounds(3, 1, 20))],
@@ -252,7 +253,13 @@ def questions(table: UserTable, store: Store) -> dict[str, list[Query[Any]]]:
         ],
         "frequencies": [frequencies.runs, frequencies.n_groups],
         "values": [values.users_per_cell(), values.sampled(1, Blocks(11, 2), coins)],
-        "equal error": [pairs.users_per_cell(), pairs.users_per_rows_cell(), pairs.largest(2)],
+        "equal error": [
+            pairs.users_per_cell(),
+            pairs.users_per_rows_cell(),
+            pairs.largest(2),
+            pairs.largest_others(3),
+            pairs.count_of_other(0),
+        ],
         "lost rows": [
             *bound_losses(store, kept, ["hc_group_0"], N_ROWS, losses),
             lost_and_kept(store, kept, N_ROWS, 1, by_norm=False, cap=2),

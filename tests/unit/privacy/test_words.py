@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, getcontext
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_replacing_a_user_moves_at_most_two_users_worth() -> None:
 @pytest.mark.parametrize(
     "arguments", [{}, {"epsilon": 1, "rho": 1}, {"epsilon": 0}, {"epsilon": 1, "delta": 0}]
 )
-def test_a_budget_that_makes_no_sense_is_refused(arguments: dict[str, int]) -> None:
+def test_a_budget_that_makes_no_sense_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Budget(**arguments)
 

@@ -144,6 +144,7 @@ def test_a_round_of_several_has_a_receipt(tmp_path: Path) -> None:
     with pytest.raises(hc.UsageError, match="released nothing yet"):
         receipt_of(book, paid, 1)
     release = stored_release(book, "k", part=2)
+    assert isinstance(release, hc.Release)
     receipt = release.receipt(tmp_path / "receipt.json")
     said = hc.verify(receipt, release.write(tmp_path / "rows.parquet"))
     assert "one device of 'phones'" in str(said)

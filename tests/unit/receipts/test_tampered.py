@@ -126,7 +126,7 @@ MISSHAPEN: dict[str, tuple[Change, str]] = {
     "words that are no texts": (put("release/about", {"by": 1}), "an object of texts"),
     "events that are none": (put("release/events", [1]), "a list of events"),
     "columns that are none": (put("rows/columns", ["a"]), "a list of names"),
-    "another form": (put("form", "headcount receipt 2"), "newer version"),
+    "another form": (put("form", "headcount receipt 3"), "newer version"),
     "a number with a point": (put("rows/n", 1.5), "numbers in a receipt are whole"),
     "no number": (put("rows/n", float("nan")), "numbers in a receipt are whole"),
 }

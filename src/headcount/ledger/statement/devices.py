@@ -18,6 +18,8 @@ TRUST = (
     "Trusted: the device's own program, and the core, which sees the answers of the sampled share "
     "without knowing whose they are. Whoever controls the core's machine can see them too, unless "
     "its attestation says otherwise.",
+    "Of a task by noise every answer reaches the core, which adds noise to the counts before it "
+    "shows them.",
     "How many devices take part is not protected. With cover, every device that polls sends one "
     "report of one length; without it, whoever carries or keeps reports sees how many were "
     "sampled, and the guarantee holds against those who see the released counts alone.",
@@ -32,7 +34,7 @@ def from_devices(entries: Sequence[Entry]) -> list[Block]:
     rows = [
         [
             str(entry.sequence),
-            entry.about.get("task", "not said"),
+            _task(entry),
             entry.about.get("population", "not said"),
             entry.about.get("rounds", "not said"),
             entry.rounds_shown or "none so far",
@@ -51,3 +53,9 @@ def from_devices(entries: Sequence[Entry]) -> list[Block]:
         Grid(header, rows),
         Items(TRUST),
     ]
+
+
+def _task(entry: Entry) -> str:
+    """A task by its name, and how its answers are counted where that is not by a sample."""
+    name, method = entry.about.get("task", "not said"), entry.about.get("method")
+    return name if method is None else f"{name}, by {method}"

@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headcount.accounting.convert import shown
+from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account, Entry
+from headcount.ledger.presence import presence_words, windows_in
 from headcount.ledger.statement.devices import FLEET
 from headcount.ledger.statement.statement import NOT_COVERED, mechanism
+from headcount.ledger.statement.windows import added_up, unit_sentences
 from headcount.privacy.event import to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.version import __version__
@@ -89,6 +91,8 @@ def _loss(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
     columns = sorted({entry.about["user"] for entry in entries if "user" in entry.about})
     told = f", by the column {', '.join(columns)}" if columns else ""
     spent = shown(account.epsilon_spent)
+    if account.windows is not None:
+        return _loss_of_windows(account, told)
     return {
         "privacy_unit": "user",
         "privacy_unit_details": (
@@ -103,6 +107,19 @@ def _loss(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
             "The limit for all releases there will ever be. Charged so far: epsilon "
             f"{spent} at the same delta, by {len(entries)} release(s)."
         ),
+    }
+
+
+def _loss_of_windows(account: Account, told: str) -> dict[str, Any]:
+    of = windows_in(account)
+    return {
+        "privacy_unit": f"user-{of.unit}",
+        "privacy_unit_details": f"{unit_sentences(account)} Users are told apart by id{told}.",
+        "privacy_parameters": {
+            "epsilon": float(shown(epsilon_at(of.limit.rho, of.noise_delta))),
+            "delta": float(of.stated_delta),
+        },
+        "privacy_parameters_details": presence_words(account),
     }
 
 
@@ -125,15 +142,26 @@ def _model(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
             f"Analysts that were charged so far: {analysts}."
         ),
         "release_type": "Many releases" if len(entries) != 1 else "One release",
-        "release_type_details": (
-            "The budget never resets. Each release is charged before data is read; when the limit "
-            f"of epsilon {shown(account.epsilon_limit)} is reached, further ones are refused."
-        ),
+        "release_type_details": _how_often(account),
         "data_source_type": "Static",
         "data_source_type_details": f"{FILL}: whether rows are added over time, and then Dynamic",
         "access_type": "Non-interactive",
         "access_type_details": f"{FILL}: whether analysts ask by themselves, and then Interactive",
     }
+
+
+def _how_often(account: Account) -> str:
+    if account.windows is None:
+        return (
+            "The budget never resets. Each release is charged before data is read; when the limit "
+            f"of epsilon {shown(account.epsilon_limit)} is reached, further ones are refused."
+        )
+    unit = account.windows.unit
+    return (
+        f"Each {unit} of the data has a budget, which it gets once: by the time of "
+        "its rows, not by the clock. Each release is charged to all windows that it reads, before "
+        "data is read."
+    )
 
 
 def _trust(entries: Sequence[Entry]) -> dict[str, str]:
@@ -147,6 +175,8 @@ def _trust(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _composition(account: Account) -> str:
+    if account.windows is not None:
+        return added_up(account)
     return (
         "Delta-approximate rho-zCDP, added up by a ledger, fully adaptive: rho "
         f"{float(account.spent.rho):.6g} of {float(account.limit.rho):.6g} and delta "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.accounting.convert import epsilon_at, shown
 from headcount.ledger.account import Account, Entry, Quota
 from headcount.ledger.opening import is_number
+from headcount.ledger.statement import windows
 from headcount.ledger.statement.bar import percent, percent_of, share_of, svg_bar, text_bar
 from headcount.ledger.statement.devices import from_devices
 from headcount.ledger.statement.page import (
@@ -31,11 +32,13 @@ from headcount.ledger.statement.page import (
 from headcount.privacy.event import to_record
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.spend import Zcdp
+from headcount.privacy.windows import FARTHEST
 from headcount.version import __version__
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
 
+EVER = (-FARTHEST, FARTHEST)
 NOT_COVERED = (
     "Side channels: how long a release takes, memory, the engine's own logs, and what else can be "
     "seen of the machine that computes it.",
@@ -54,7 +57,7 @@ NOT_COVERED = (
 
 def epsilon_alone(account: Account, spend: Zcdp) -> Fraction:
     """The epsilon of one release by itself, at the account's delta."""
-    return epsilon_at(spend.rho, account.stated_delta - account.limit.delta)
+    return epsilon_at(spend.rho, account.noise_delta)
 
 
 CALLED = {
@@ -71,8 +74,13 @@ CALLED = {
 
 def mechanism(record: Mapping[str, Any]) -> str:
     """A mechanism and its parameters in one line."""
+    if "event" in record:
+        return mechanism(record["event"])
     if "events" in record:
         return "; ".join(mechanism(part) for part in record["events"])
+    if "event" in record:
+        # Which windows paid for it stands beside it.
+        return mechanism(record["event"])
     numbers = [
         f"{name.replace('_', ' ')} {_rounded(Fraction(value))}"
         for name, value in record.items()
@@ -101,7 +109,11 @@ def statement(ledger: Ledger, name: str, *, as_html: bool = False) -> str:
             f"Made {datetime.now(UTC).isoformat(timespec='seconds')} by headcount {__version__} "
             f"from the ledger {ledger.address}."
         ),
-        *_summary(account, entries),
+        *(
+            _summary(account, entries)
+            if account.windows is None
+            else windows.summary(account, entries, ledger.window_balances(name, *EVER))
+        ),
         *_unit(account, entries, list(filterfalse(is_number, ledger.covered_by(name)))),
         *_accounting(account),
         *_releases(account, entries),
@@ -146,13 +158,13 @@ def _unit(account: Account, entries: Sequence[Entry], sources: Sequence[str]) ->
         if account.neighbours is Neighbours.ADD_REMOVE
         else "the number of users is public (bounded differential privacy)"
     )
-    blocks: list[Block] = [
-        Heading("Unit of privacy"),
-        Paragraph(
-            f"One user with all their rows (user-level privacy).{column} Neighbouring datasets "
-            f"differ by {account.neighbours.sentence}; {relation}."
-        ),
-    ]
+    protects = (
+        f"One user with all their rows (user-level privacy).{column} Neighbouring datasets "
+        f"differ by {account.neighbours.sentence}; {relation}."
+    )
+    if account.windows is not None:
+        protects = f"{windows.unit_sentences(account)}{column}"
+    blocks: list[Block] = [Heading("Unit of privacy"), Paragraph(protects)]
     vouched = sorted({e.about["trusted_view"] for e in entries if "trusted_view" in e.about})
     if vouched:
         blocks += [
@@ -168,6 +180,13 @@ def _unit(account: Account, entries: Sequence[Entry], sources: Sequence[str]) ->
 
 
 def _accounting(account: Account) -> list[Block]:
+    added_up = (
+        "Costs add up as delta-approximate rho-zCDP, also when each release was chosen after "
+        "seeing the earlier ones (adaptive composition): rho "
+        f"{float(account.spent.rho):.6g} of {float(account.limit.rho):.6g}, delta "
+        f"{float(account.spent.delta):.3g} of {float(account.limit.delta):.3g} for thresholds. "
+        "Epsilon is stated from them, rounded up."
+    )
     return [
         Heading("How the loss is bounded and added up"),
         Items(
@@ -179,11 +198,7 @@ def _accounting(account: Account) -> list[Block]:
                 "source of randomness.",
                 "Each release is charged before data is read, from its parameters alone. A charge "
                 "is never refunded, also when nothing was released in the end.",
-                "Costs add up as delta-approximate rho-zCDP, also when each release was chosen "
-                "after seeing the earlier ones (adaptive composition): rho "
-                f"{float(account.spent.rho):.6g} of {float(account.limit.rho):.6g}, delta "
-                f"{float(account.spent.delta):.3g} of {float(account.limit.delta):.3g} for "
-                "thresholds. Epsilon is stated from them, rounded up.",
+                added_up if account.windows is None else windows.added_up(account),
             ]
         ),
     ]
@@ -192,6 +207,7 @@ def _accounting(account: Account) -> list[Block]:
 def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
     header = ["entry", "charged (UTC)", "analyst", "release", "mechanism", "epsilon alone",
               "share", "delta spent", "result"]  # fmt: skip
+    paying = windows.of_a_window(account)
     rows = [
         [
             str(entry.sequence),
@@ -199,9 +215,9 @@ def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
             entry.analyst,
             entry.title,
             mechanism(to_record(entry.event)),
-            shown(epsilon_alone(account, entry.spend)),
-            percent_of(share_of(account, entry.spend)),
-            f"{float(entry.spend.delta):.3g}",
+            shown(epsilon_alone(paying, windows.paid_by_a_window(entry))),
+            percent_of(share_of(paying, windows.paid_by_a_window(entry))),
+            f"{float(windows.paid_by_a_window(entry).delta):.3g}",
             _shown(entry),
         ]
         for entry in entries
@@ -213,6 +229,13 @@ def _releases(account: Account, entries: Sequence[Entry]) -> list[Block]:
         "than their sum, because costs are added in another unit, rho. The part of delta that no "
         "threshold has spent lowers the total further. The shares add up to what is spent."
     )
+    if account.windows is not None:
+        unit = account.windows.unit
+        note = Paragraph(
+            f"Epsilon, share and delta are those of each {unit} that a release was charged to. "
+            f"Epsilons do not add up: costs are added in another unit, rho. The shares of a {unit} "
+            "add up to what it has spent."
+        )
     return [Heading("Releases"), Grid(header, rows), note]
 
 

@@ -13,7 +13,7 @@ from headcount.ledger.journal import Head
 from headcount.ledger.schema import VERSION_TABLE, metadata
 from headcount.ledger.stores.store import Store
 
-KNOWN = ("0001", "0002", "0003", "0004", "0005")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
 CURRENT = KNOWN[-1]
 VERSION: sa.Select[Any] = sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
 STEPS = Path(__file__).parent / "migrations"
