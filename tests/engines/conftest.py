@@ -138,6 +138,7 @@ class SparkCluster:
 
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         os.environ["PYSPARK_PYTHON"] = sys.executable
+        (self.folder / "events").mkdir()
         session = (
             SparkSession.builder.master(self.url)
             .config("spark.driver.host", "127.0.0.1")
@@ -151,6 +152,10 @@ class SparkCluster:
             # A zone with summer time, so that tests see a forgotten conversion.
             .config("spark.sql.session.timeZone", "America/New_York")
             .config("spark.sql.warehouse.dir", str(self.folder / "warehouse"))
+            # What Spark writes down of itself, for tests of what must not be in it.
+            .config("spark.eventLog.enabled", "true")
+            .config("spark.eventLog.compress", "false")
+            .config("spark.eventLog.dir", (self.folder / "events").as_uri())
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")

@@ -71,8 +71,12 @@ def clip_l2(
     max_l2_squared: int,
     key: bytes,
     groups: Iterable[Any] | None = None,
+    counted: Any = None,
 ) -> BoundedContributions:
-    """The squares of one user's values add up to at most ``max_l2_squared`` [C2]."""
+    """The squares of one user's values add up to at most ``max_l2_squared`` [C2].
+
+    counted:  what ``rows_per_group`` gave with these limits and this key, where it was kept
+    """
     import ibis
 
     grouped = group_rows(table, by, groups)
@@ -81,7 +85,7 @@ def clip_l2(
     _check_bits("max_rows", largest, (l0 * largest**2).bit_length(), MAX_NORM_BITS)
     linf = min(largest * scale, math.isqrt(max_l2_squared * scale**2))
     _check_bits("max_l2_squared", max_l2_squared, linf.bit_length(), MAX_VALUE_BITS)
-    values = rows_per_group(grouped, limits, key)
+    values = rows_per_group(grouped, limits, key) if counted is None else counted
     value = values[N_ROWS]
     norms = values.group_by(USER).agg(**{NORM: cast_always((value * value).sum(), "int64")})
     joined = values.left_join(norms.filter(norms[NORM] > max_l2_squared), USER)

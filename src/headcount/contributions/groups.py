@@ -15,6 +15,7 @@ from headcount.tables.kinds import Kind
 from headcount.tables.rules import group_rule, group_value, result_kind
 
 USER = "hc_user"
+WINDOW = "hc_window"
 INDEX = "hc_index"
 TEXT = "hc_text"
 TOTAL = "true_total"
@@ -39,14 +40,16 @@ class Grouped:
     rules: tuple[str, ...]
     listed: GroupList | None = None
     relation: Any = None
+    unit: tuple[str, ...] = (USER,)
+    """Whose groups are bounded: a user's, or a user's within one window [WN4]."""
 
     def pairs(self) -> Any:
-        """One row per user and group.
+        """One row per user and group, or per user, window and group.
 
         Spelled as a grouping: PostgreSQL runs a large DISTINCT in parallel and then merges the
         parts in the order of their hashes, which takes it quadratic time.
         """
-        return self.rows.group_by([USER, *self.columns]).agg()
+        return self.rows.group_by([*self.unit, *self.columns]).agg()
 
     def named(self, pairs: Any = None, also: tuple[str, ...] = ()) -> Grouped:
         """Distinct pairs with the groups' own columns, whether or not there was a list.
@@ -85,8 +88,13 @@ def group_rows(
     table: UserTable,
     by: GroupBy | Sequence[GroupBy],
     groups: Iterable[Any] | None = None,
+    *,
+    each_window: bool = False,
 ) -> Grouped:
-    """Apply the rules to every row; keep only listed groups if there is a list."""
+    """Apply the rules to every row; keep only listed groups if there is a list.
+
+    each_window:  with the number of each row's window, of which there are several
+    """
     parts = as_groups(by)
     names = tuple(column_of(part) for part in parts)
     _check_names(table, names)
@@ -97,19 +105,22 @@ def group_rows(
         column: group_value(table.engine, table.expr[name], part, kind)
         for column, name, part, kind in zip(own, names, parts, source_kinds, strict=True)
     }
+    unit = (USER, WINDOW) if each_window else (USER,)
+    if each_window:
+        values[WINDOW] = table.window_number()
     rows = table.expr.select(**{USER: table.expr[table.user]}, **values)
     rules = (*table.rules, *(group_rule(p, k) for p, k in zip(parts, source_kinds, strict=True)))
     if groups is None:
-        return Grouped(table, names, kinds, rows, own, rules)
+        return Grouped(table, names, kinds, rows, own, rules, unit=unit)
     listed = group_list(list(groups), parts, kinds)
     extra: dict[str, list[Any]] = {
         INDEX: list(range(len(listed))),
         TEXT: [encoded_group(group, kinds) for group in listed.groups],
     }
     relation = table.engine.relation(listed.arrow(own, extra))
-    rows = only_listed(rows, relation, own, listed)
+    rows = only_listed(rows, relation, own, listed, unit[1:])
     rules += (f"Only the {len(listed):,} listed groups are counted.",)
-    return Grouped(table, names, kinds, rows, (INDEX,), rules, listed, relation)
+    return Grouped(table, names, kinds, rows, (INDEX,), rules, listed, relation, unit)
 
 
 def _check_names(table: UserTable, names: tuple[str, ...]) -> None:

@@ -18,9 +18,9 @@ RANK = "hc_rank"
 ORDER = "hc_order"
 
 
-def groups_per_user(pairs: Any) -> Any:
-    """In how many groups each user is."""
-    return pairs.group_by(USER).agg(**{N_GROUPS: pairs.count()})
+def groups_per_user(pairs: Any, unit: tuple[str, ...] = (USER,)) -> Any:
+    """In how many groups each user is; or each within a window, where that is bounded."""
+    return pairs.group_by(list(unit)).agg(**{N_GROUPS: pairs.count()})
 
 
 def kept_of_heavy(
@@ -38,7 +38,7 @@ def kept_of_heavy(
     import ibis
 
     engine = grouped.table.engine
-    heavy, message = keyed(grouped, pairs.semi_join(heavy_users, USER), key)
+    heavy, message = keyed(grouped, pairs.semi_join(heavy_users, list(grouped.unit)), key)
     if number is not None:
         message = message.concat(ibis.literal("#"), heavy[number].cast("string"))
     ordered = heavy.mutate(**{ORDER: engine.hash_order(message)})
@@ -49,7 +49,7 @@ def kept_of_heavy(
     if number is not None:
         ties.append(ordered[number])
     window = ibis.window(
-        group_by=ordered[USER],
+        group_by=[ordered[column] for column in grouped.unit],
         order_by=[ordered[ORDER], *(ibis.asc(tie, nulls_first=False) for tie in ties)],
     )
     ranked = ordered.mutate(**{RANK: ibis.row_number().over(window)})
@@ -61,9 +61,9 @@ def keep(grouped: Grouped, pairs: Any, max_groups: int, key: bytes) -> Any:
     """All pairs of light users and the chosen pairs of heavy ones."""
     if not grouped.can_exceed(max_groups):
         return pairs
-    per_user = groups_per_user(pairs)
+    per_user = groups_per_user(pairs, grouped.unit)
     heavy_users = per_user.filter(per_user[N_GROUPS] > max_groups)
-    light = pairs.anti_join(heavy_users, USER)
+    light = pairs.anti_join(heavy_users, list(grouped.unit))
     return light.union(kept_of_heavy(grouped, pairs, heavy_users, max_groups, key))
 
 

@@ -32,11 +32,18 @@ def rows_of_pairs(grouped: Grouped) -> Any:
 
 
 def sample_rows(
-    table: UserTable, by: GroupBy | Sequence[GroupBy], max_rows: int, *, key: bytes
+    table: UserTable,
+    by: GroupBy | Sequence[GroupBy],
+    max_rows: int,
+    *,
+    key: bytes,
+    counted: Any = None,
 ) -> BoundedContributions:
     """Each user's rows, or ``max_rows`` of them; groups none of whose rows is kept are not there.
 
     Only users with more rows than that are looked at row by row.
+
+    counted:  what ``rows_of_pairs`` gave, where it was kept
     """
     import ibis
 
@@ -45,7 +52,7 @@ def sample_rows(
         raise UsageError(f"max_rows must be 1 to {MAX_ROWS_LIMIT}, not {max_rows}.")
     grouped = group_rows(table, by)
     pair = [USER, *grouped.columns]
-    counted = rows_of_pairs(grouped)
+    counted = rows_of_pairs(grouped) if counted is None else counted
     per_user = counted.group_by(USER).agg(**{N_ROWS: cast_always(counted[N_ROWS].sum(), "int64")})
     heavy_users = per_user.filter(per_user[N_ROWS] > max_rows)
     light = counted.anti_join(heavy_users, USER)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,17 +30,19 @@ from headcount.contributions.groups import (
 )
 from headcount.contributions.keep import N_GROUPS, groups_per_user, kept_of_heavy
 from headcount.contributions.kept_rows import rows_of_pairs
-from headcount.contributions.largest import each_pair, largest_of
+from headcount.contributions.largest import each_pair, largest_of, largest_of_others
 from headcount.contributions.listed import GroupList
 from headcount.contributions.profile import counted_cells
 from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 from headcount.privacy.query import Query
+from headcount.privacy.sensitivity import Sensitivity
 from headcount.tables.engine import cast_always
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from headcount.contributions.group_totals import GroupTotals
     from headcount.privacy.bounds import Bounds
     from headcount.tables import GroupBy, UserTable
 
@@ -51,6 +54,9 @@ class Pairs:
 
     With a ``max_value`` above one each pair has a value: its number of rows, at most that.
     """
+
+    _others: GroupTotals
+    """The largest groups that were not found."""
 
     def __init__(
         self,
@@ -64,14 +70,21 @@ class Pairs:
     ) -> None:
         grouped = group_rows(table, by, groups)
         grouped = grouped.named() if max_value == 1 else _with_rows(grouped, max_value)
-        self._keep(grouped, store, key, max_value)
+        self._begin(replace(grouped, rows=store.keep(grouped.rows)), store, key, max_value)
 
-    def _keep(self, grouped: Grouped, store: Store, key: bytes, max_value: int) -> None:
+    @classmethod
+    def kept(cls, grouped: Grouped, store: Store, *, key: bytes) -> Pairs:
+        """Of pairs that stand in the engine already, one row each."""
+        pairs = cls.__new__(cls)
+        pairs._begin(grouped, store, key, 1)
+        return pairs
+
+    def _begin(self, grouped: Grouped, store: Store, key: bytes, max_value: int) -> None:
         self._store = store
         self._max_value = max_value
         self._key = key
-        self._pairs = store.keep(grouped.rows)
-        self._grouped = replace(grouped, rows=self._pairs)
+        self._pairs = grouped.rows
+        self._grouped = grouped
         self._per_user = store.keep(groups_per_user(self._pairs))
         each = each_pair(self._grouped, self._pairs)
         self._each = each
@@ -139,13 +152,41 @@ class Pairs:
             self._grouped, expr, bounds.sensitivity(), bounds.lattice_bits, bounds, None, SEAL
         )
 
+    def largest_others(self, n: int) -> Query[NDArray[np.int64]]:
+        """The ``n`` largest counts of users of groups not found so far, 0 where there are fewer.
+
+        A user moves each by one at most: they are sorted counts of all groups but public ones [B3].
+        """
+        self._others = largest_of_others(self._each, n, self._left)
+        return Query(self._others.query.sensitivity, partial(self._padded, n))
+
+    def _padded(self, n: int) -> NDArray[np.int64]:
+        true_counts = self._others.query.ask()
+        return np.pad(true_counts, (0, n - len(true_counts)))
+
+    def count_of_other(self, number: int) -> Query[NDArray[np.int64]]:
+        """The users of one of these groups, which is public by now; a user adds one at most."""
+        return Query(Sensitivity.of_sum(), partial(self._count_of_other, number))
+
+    def _count_of_other(self, number: int) -> NDArray[np.int64]:
+        return self._others.query.ask()[[number]]
+
+    def take_in_largest(self, numbers: Sequence[int]) -> None:
+        """Positions of these, which are public, come after those of before."""
+        names = self._others.names(np.array(numbers, np.intp))
+        self.groups = pa.concat_tables([self.groups, names]).combine_chunks()
+
+    def _left(self, rows: Any) -> Any:
+        """Rows of all groups but those found so far."""
+        relation, listed = self._relation(self.groups)
+        return rows.anti_join(relation, matches(rows, relation, self._grouped.columns, listed))
+
     def others(self) -> Pairs:
         """Pairs of all groups but those found so far, which are public: a user has fewer [B3]."""
-        relation, listed = self._relation(self.groups)
-        own = self._grouped.columns
-        rest = self._pairs.anti_join(relation, matches(self._pairs, relation, own, listed))
+        rest = self._left(self._pairs)
         others = Pairs.__new__(Pairs)
-        others._keep(replace(self._grouped, rows=rest), self._store, self._key, self._max_value)
+        kept = replace(self._grouped, rows=self._store.keep(rest))
+        others._begin(kept, self._store, self._key, self._max_value)
         return others
 
     def take_in(self, others: Pairs) -> None:

@@ -20,13 +20,19 @@ MAX_WIDTH_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """A date or time column, cut down to the start of its calendar unit in UTC."""
+    """A date or time column, cut down to the start of its calendar unit.
+
+    zone:  whose midnight it is, for the windows of an account; groups are cut in UTC
+    """
 
     column: str
     to: str
+    zone: str | None = None
 
     def __post_init__(self) -> None:
         text("hc.truncate('time', 'day')")(self.column, "the column of truncate")
+        if self.zone is not None:
+            text("zone='Europe/Stockholm', or leave it out")(self.zone, "zone")
         to: object = self.to
         if not isinstance(to, str) or to not in UNITS:
             needed = f"one of {', '.join(UNITS)}"
@@ -70,9 +76,15 @@ By = GroupBy | Sequence[GroupBy]
 """What to count by: one column, or several."""
 
 
-def truncate(column: str, to: str) -> Truncate:
-    """Count by a date or time column, cut to a year, quarter, month, week, day or hour."""
-    return Truncate(column, to)
+def truncate(column: str, to: str, *, zone: str | None = None) -> Truncate:
+    """A date or time column, cut to a year, quarter, month, week, day or hour.
+
+    To count by, or as the ``window`` of an account.
+
+    zone:  for a window of times with a zone: whose days they are, such as ``"Europe/Stockholm"``;
+           UTC when not given. Groups are always cut in UTC
+    """
+    return Truncate(column, to, zone)
 
 
 def bins(column: str, width: int | float | str | Decimal | Fraction) -> Bins:
@@ -119,6 +131,11 @@ def as_groups(by: By) -> tuple[GroupBy, ...]:
             raise UsageError(
                 "A group is a column's name, headcount.truncate(...) or headcount.bins(...), "
                 f"not a {type(group).__name__}. Nothing was charged."
+            )
+        if isinstance(group, Truncate) and group.zone is not None:
+            raise UsageError(
+                "zone= is for window=hc.truncate(...), which says whose days an account's windows "
+                f"are; groups are cut in UTC. Leave zone={group.zone!r} out. Nothing was charged."
             )
     names = [column_of(group) for group in groups]
     for name in names:

@@ -23,7 +23,7 @@ from headcount.tables.engine import (
     withheld,
 )
 from headcount.tables.identity import Identity
-from headcount.tables.interrupts import execute
+from headcount.tables.interrupts import execute, interruptible
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.parquet_files import ParquetFiles
 from headcount.tables.query_identity import query_identity
@@ -44,6 +44,15 @@ def _unreadable() -> UsageError:
         "The table cannot be read any more: its files are gone, or are no such files by now, or "
         "its connection was closed. Nothing was read and nothing was charged. Open it again."
     )
+
+
+def _reader(connection: Any, query: str) -> Any:
+    """The answer as record batches; releases before 1.5 have the reader by an older name only."""
+    if hasattr(connection, "to_arrow_reader"):
+        return interruptible(
+            connection, lambda: connection.sql(query).to_arrow_reader(ROWS_PER_BATCH)
+        )
+    return execute(connection, query).fetch_record_batch(ROWS_PER_BATCH)
 
 
 @dataclass(slots=True)
@@ -157,12 +166,12 @@ class DuckDBEngine:
         with self._turn:
             return str(self.connection.compile(expr))
 
-    def _run(self, expr: Any, before: str = "") -> Any:
-        query, here = before + self.compiled(expr), self._here()
+    def _run(self, query: str, ask: Callable[[Any, str], Any]) -> Any:
+        here = self._here()
         raise_if_stopped()
         files = None if here.is_mended else self._files
         try:
-            return execute(here.connection, query)
+            return ask(here.connection, query)
         except Exception:
             if files is None:
                 raise
@@ -170,15 +179,13 @@ class DuckDBEngine:
         raise_if_stopped()
         files.mend(here.connection)
         here.is_mended = True
-        return execute(here.connection, query)
+        return ask(here.connection, query)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run the query through DuckDB's own record batch reader."""
         with withheld():
-            result = self._run(expr)
-            # Older releases know the reader only by its older name.
-            open_reader = getattr(result, "to_arrow_reader", None) or result.fetch_record_batch
-            yield from cast_batches(iter(open_reader(ROWS_PER_BATCH)), schema)
+            reader = self._run(self.compiled(expr), _reader)
+            yield from cast_batches(iter(reader), schema)
 
     def relation(self, table: pa.Table) -> Any:
         """An Arrow table, scanned in place."""
@@ -186,11 +193,15 @@ class DuckDBEngine:
 
     def keep(self, expr: Any, name: str) -> None:
         """A temporary table of the connection."""
-        self._run(expr, f"create temporary table {name} as ")
+        self._run(f"create temporary table {name} as {self.compiled(expr)}", execute)
 
     def drop(self, name: str) -> None:
         """Remove the temporary table."""
         self._here().connection.execute(f"drop table if exists {name}")
+
+    def workers(self) -> None:
+        """There are none: the rows come through this process."""
+        return
 
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""

@@ -101,10 +101,11 @@ class _Tracing:
 
     def _place(self, relation: Relation) -> tuple[FilePart | None, str]:
         """The file that a relation is in, and a name for it; no file for what is in memory."""
-        kind, path = self._connection.con.execute(
+        found = self._connection.con.execute(
             "select type, path from duckdb_databases() where database_name = ?",
             [relation.database],
-        ).fetchone() or ("duckdb", None)
+        ).fetchall()
+        kind, path = found[0] if found else ("duckdb", None)
         part = f"#{relation.schema}.{relation.name}".lower()
         if kind not in FILED:
             self.untraced = self.untraced or f"a database of {kind}"

@@ -109,8 +109,9 @@ def collated(connection: Any, expr: Any) -> set[str]:
     import sqlglot
     from sqlglot import exp
 
-    default = connection.con.execute("select current_setting('default_collation')").fetchone()[0]
-    if default.lower() not in BINARY:
+    # All rows are fetched, of answers of one too: what is left unread blocks the connection.
+    asked = connection.con.execute("select current_setting('default_collation')").fetchall()
+    if asked[0][0].lower() not in BINARY:
         return set(expr.columns)
     name = f"headcount_{token_hex(8)}"
     connection._register_in_memory_tables(expr)
@@ -120,7 +121,7 @@ def collated(connection: Any, expr: Any) -> set[str]:
     try:
         text = connection.con.execute(
             "select sql from duckdb_tables() where table_name = ?", [name]
-        ).fetchone()[0]
+        ).fetchall()[0][0]
     finally:
         connection.con.execute(f"drop table {name}")
     declared = sqlglot.parse_one(text, read="duckdb").find_all(exp.ColumnDef)

@@ -72,7 +72,8 @@ class DuckDBRelations:
 
     def preferred(self, found: list[Relation], schema: str) -> list[Relation]:
         """The one that a query by this name reads, if that is sure."""
-        here = self.connection.con.execute("select current_database(), current_schema()").fetchone()
+        asked = self.connection.con.execute("select current_database(), current_schema()")
+        here = asked.fetchall()[0]
         place = (here[0].lower(), schema.lower() or here[1].lower())
         temporary = [each for each in found if each.temporary and not schema]
         near = [each for each in found if (each.database.lower(), each.schema.lower()) == place]

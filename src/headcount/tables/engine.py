@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from headcount.tables.identity import Identity
     from headcount.tables.kinds import Kind
+    from headcount.tables.workers import Workers
 
 
 MAX_TEXT_BYTES = 1 << 20
@@ -67,6 +68,10 @@ class Engine(Protocol):
         Temporary tables and copies on disk go with it, however it ends. Where an engine has one
         connection only, sessions wait in turn.
         """
+        ...
+
+    def workers(self) -> Workers | None:
+        """Processes that draw beside the data; nothing where all rows come through this one."""
         ...
 
     def description(self, expr: Any) -> Mapping[str, str]:

@@ -146,7 +146,7 @@ def _csv(pattern: str, paths: list[str], user: str, options: Options) -> Source:
     columns = csv_columns(paths, csv, pattern)
     check_names([*columns, *folders[0]], (), quoted(pattern))
     check_types(options.types, [*columns, *folders[0]], user)
-    scratch = Scratch()
+    scratch = Scratch(options.scratch)
     connection = own_duckdb(None, scratch, options.memory)
     register = registers(csv_dataset(paths, csv, columns, folders))
 
@@ -183,7 +183,7 @@ def _parquet(pattern: str, paths: list[str], user: str, options: Options) -> Sou
     countable, others = check_schemas(paths, pattern)
     check_names([*countable, *folders[0]], others, quoted(pattern))
     check_types(options.types, folders[0], user)
-    scratch = Scratch()
+    scratch = Scratch(options.scratch)
     connection = own_duckdb(None, scratch, options.memory)
     files = ParquetFiles(ROWS, paths, folders, (countable, others), scratch)
     try:

@@ -158,6 +158,15 @@ class Identity:
         """
         return (*sorted(row.spelled(names) for row in self.rows), self.query)
 
+    def spelled_whole(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """For a request about windows: by the path or pattern of the files, not by each of them.
+
+        Files of later windows are added every day, and what was asked of an earlier one stays the
+        same question.
+        """
+        of_folders = self.rows and all(row.said is not None for row in self.rows)
+        return (*self.former, self.query) if of_folders else self.spelled(names)
+
     @property
     def covers(self) -> tuple[str, ...]:
         """For the ledger: all that an account covers that covers this."""

@@ -9,6 +9,7 @@ by themselves. Spark raises what it should.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
@@ -18,8 +19,13 @@ WAIT_SECONDS = 0.2
 
 def execute(connection: Any, query: str) -> Any:
     """Run a query on a DuckDB connection; a signal that stops the caller stops the query."""
+    return interruptible(connection, lambda: connection.execute(query))
+
+
+def interruptible(connection: Any, ask: Callable[[], Any]) -> Any:
+    """The same for whatever else it is asked."""
     try:
-        return connection.execute(query)
+        return ask()
     except RuntimeError as error:
         if str(error) != TEXT:
             raise

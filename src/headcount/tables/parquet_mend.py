@@ -42,7 +42,7 @@ def reads(connection: Any, link: str, names: Sequence[str], n_rows: int) -> bool
     looked = "".join(f", max(hash({identifier(name)}))" for name in names)
     query = f"select count(*){looked} from {read_files([link], hive=False)}"  # noqa: S608
     try:
-        return bool(execute(connection, query).fetchone()[0] == n_rows)
+        return bool(execute(connection, query).fetchall()[0][0] == n_rows)
     except Exception:  # what a damaged page may bring about has no end
         return False
 

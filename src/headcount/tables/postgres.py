@@ -194,6 +194,10 @@ class PostgresEngine:
         with self._here().connection.cursor() as cursor:
             cursor.execute(f"drop table if exists {name}")
 
+    def workers(self) -> None:
+        """There are none: the rows come through this process."""
+        return
+
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256 of the UTF-8 bytes, from PostgreSQL's own functions."""
         import ibis

@@ -25,10 +25,13 @@ MARKS = "*?[{\\"
 
 
 class Scratch:
-    """One folder of mode 0700, removed with this object, or at the process's end."""
+    """One folder of mode 0700, removed with this object, or at the process's end.
 
-    def __init__(self) -> None:
-        root = _root()
+    place:  a folder that its owner alone can read; else the system's for temporary files
+    """
+
+    def __init__(self, place: str | Path | None = None) -> None:
+        root = _root(_given() if place is None else _own(Path(place)))
         with _locked(root):
             _sweep(root)
             self.path = Path(tempfile.mkdtemp(prefix="", dir=root))
@@ -41,9 +44,30 @@ class Scratch:
         self._remove()
 
 
-def _root() -> Path:
+def _given() -> Path:
+    return Path(os.environ.get(PLACE) or tempfile.gettempdir())
+
+
+def _own(place: Path) -> Path:
+    """A folder that was named for this; refused where it is anybody else's too."""
+    try:
+        found = place.stat()
+    except (OSError, ValueError):
+        raise UsageError(
+            f"There is no folder {str(place)!r} for temporary files. Make it, readable by you "
+            "alone, or leave scratch out. Nothing was read and nothing was charged."
+        ) from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise UsageError(
+            f"{str(place)!r} is not a folder that you alone can read, so private rows cannot be "
+            "put there. Say chmod 700 to a folder of your own. Nothing was read and nothing was "
+            "charged."
+        )
+    return place
+
+
+def _root(place: Path) -> Path:
     """The folder of this user's folders; refused where someone else could read or swap it."""
-    place = Path(os.environ.get(PLACE) or tempfile.gettempdir())
     root = place.absolute() / f"headcount-{os.getuid()}"
     if any(mark in str(root) for mark in (*MARKS, "=")):
         raise UsageError(
@@ -97,3 +121,8 @@ def _remove(path: Path, held: int, owner: int) -> None:
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)
     os.close(held)
+
+
+def private_folder() -> Path:
+    """The folder itself, for notes that outlive a process; nobody else can read it."""
+    return _root(_given())

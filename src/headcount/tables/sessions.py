@@ -94,15 +94,21 @@ class Relations:
         weakref.finalize(op, self._tables.pop, name, None)
         return op.to_expr()
 
-    def named_in(self, expr: Any) -> dict[str, pa.Table]:
-        """The tables that an expression reads: ours, and those that Ibis keeps in memory."""
+    def own_in(self, expr: Any) -> dict[str, pa.Table]:
+        """Those of these tables that an expression reads."""
         import ibis.expr.operations as ops
 
-        found = {
+        return {
             op.name: self._tables[op.name]
             for op in expr.op().find(ops.DatabaseTable)
             if op.name in self._tables
         }
+
+    def named_in(self, expr: Any) -> dict[str, pa.Table]:
+        """The tables that an expression reads: ours, and those that Ibis keeps in memory."""
+        import ibis.expr.operations as ops
+
+        found = self.own_in(expr)
         for op in expr.op().find(ops.InMemoryTable):
             found[op.name] = op.data.to_pyarrow(op.schema)
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headcount.errors import UsageError
@@ -24,12 +25,14 @@ class Options:
     types:         what columns hold that have no type of their own: those of CSV files, and those
                    in the names of folders
     memory:        how much memory DuckDB may use, such as ``"2GB"``
+    scratch:       a folder of one's own for what does not fit
     trusted_view:  who vouches, and why, that no row of a view depends on two users
     """
 
     csv: Csv | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     memory: str | None = None
+    scratch: str | Path | None = None
     trusted_view: str | None = None
 
     def __post_init__(self) -> None:

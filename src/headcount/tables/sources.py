@@ -39,10 +39,12 @@ def find_source(source: object, user: str, options: Options) -> Source:
         return open_files(str(source), user, options)
     options.refuse_for("a table that has types of its own", "csv", "types")
     if package == "ibis":
-        options.refuse_for("an Ibis table, whose connection has a limit of its own", "memory")
+        options.refuse_for(
+            "an Ibis table, whose connection has a limit of its own", "memory", "scratch"
+        )
         return _from_ibis(source)
     if package == "pyspark":
-        options.refuse_for("Spark, which has limits of its own", "memory")
+        options.refuse_for("Spark, which has limits of its own", "memory", "scratch")
         return _from_spark(source)
     if package in ("pyarrow", "pandas", "polars"):
         options.refuse_for("a table in memory", "trusted_view")
@@ -67,7 +69,7 @@ def identify(source: str) -> Identity:
 
 def _from_address(address: Address, options: Options) -> Source:
     if address.engine == "postgres":
-        options.refuse_for("PostgreSQL, which has limits of its own", "memory")
+        options.refuse_for("PostgreSQL, which has limits of its own", "memory", "scratch")
         return _from_postgres(address)
     from headcount.tables.duckdb import DuckDBEngine
     from headcount.tables.duckdb_own import own_duckdb
@@ -76,7 +78,7 @@ def _from_address(address: Address, options: Options) -> Source:
 
     if not Path(address.database).is_file():
         raise UsageError(f"There is no DuckDB file at {quoted(address.database)}. {NOTHING}")
-    scratch = Scratch()
+    scratch = Scratch(options.scratch)
     try:
         connection = own_duckdb(address.database, scratch, options.memory)
     except UsageError:
@@ -152,7 +154,7 @@ def _from_frame(frame: Any, package: str, options: Options) -> Source:
 
     table, others = frame_table(frame, package)
     check_names(table.column_names, others, f"this {package} table")
-    scratch = Scratch()
+    scratch = Scratch(options.scratch)
     connection = own_duckdb(None, scratch, options.memory)
     show = registers(table)
     show(connection.con)
@@ -282,19 +284,11 @@ def _misfit() -> UsageError:
 
 def _from_spark(frame: Any) -> Source:
     require("ibis", "spark", "Reading a Spark data frame")
-    import ibis
-
-    from headcount.tables.spark import SparkEngine, countable
+    from headcount.tables.spark import SparkEngine, compiler_of, countable
 
     if not hasattr(frame, "createOrReplaceTempView"):
         raise UsageError(f"Give a Spark data frame, not a {type(frame).__name__}. {NOTHING}")
-    session = frame.sparkSession
-    # Ibis changes these two settings of a session it is given; they are the session owner's.
-    names = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
-    before = {name: session.conf.get(name) for name in names}
-    connection = ibis.pyspark.connect(session)
-    for name, value in before.items():
-        session.conf.set(name, value)
+    connection = compiler_of(frame.sparkSession)
     rows, others = countable(frame)
     view = f"headcount_{token_hex(8)}"
     rows.createOrReplaceTempView(view)

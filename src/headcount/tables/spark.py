@@ -22,9 +22,11 @@ from headcount.tables.engine import (
 from headcount.tables.identity import FilePart, Identity, Read, hashed
 from headcount.tables.kinds import Kind, kinds_of
 from headcount.tables.query_identity import said_in_memory
-from headcount.tables.sessions import lock_of
+from headcount.tables.sessions import Current, Relations, lock_of
 from headcount.tables.spark_log import quiet
 from headcount.tables.spark_plan import check_plan
+from headcount.tables.spark_tables import SparkTables
+from headcount.tables.spark_workers import SparkWorkers
 from headcount.tables.views import check_expression
 
 if TYPE_CHECKING:
@@ -45,11 +47,24 @@ class SparkEngine:
         self.connection = connection
         self.spark = connection._session
         self._turn = lock_of(connection)
+        self._relations = Relations()
+        self._current: Current[SparkTables] = Current()
+        self._main = SparkTables(self.spark)
 
-    def _query(self, expr: Any) -> Any:
+    @property
+    def _here(self) -> SparkTables:
+        return self._current.session or self._main
+
+    def _compiled(self, expr: Any) -> str:
+        """The query, once the tables that it names are in the session."""
+        for name, table in self._relations.own_in(expr).items():
+            self._here.show(name, table)
         with self._turn:
             self.connection._register_in_memory_tables(expr)
-            query = str(self.connection.compile(expr))
+            return str(self.connection.compile(expr))
+
+    def _query(self, expr: Any) -> Any:
+        query = self._compiled(expr)
         with quiet():
             return self.spark.sql(query)
 
@@ -103,33 +118,43 @@ class SparkEngine:
         check_expression(expr, user, check_leaf, trusted=trusted)
 
     def stream(self, expr: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Run the query and collect it as Arrow; ``toArrow`` keeps the order of the query."""
+        """Run the query and collect it as Arrow; ``toArrow`` keeps the order of the query.
+
+        It hands nothing out before all is there, so a query that failed may be asked again.
+        """
         with withheld():
+            query = self._compiled(expr)
             with quiet():
-                table = self._query(expr).toArrow()
+                table = self._here.run(lambda: self.spark.sql(query).toArrow())
             yield from cast_batches(iter(table.to_batches()), schema)
 
     def relation(self, table: pa.Table) -> Any:
-        """A view in the session that runs the query."""
-        name = f"headcount_{token_hex(8)}"
-        rows = self.spark.createDataFrame(table, schema=_spark_schema(table.schema))
-        rows.createOrReplaceTempView(name)
-        return self.connection.table(name)
+        """A view in the session, made by the release that runs a query with it."""
+        return self._relations.add(self.connection, f"headcount_{token_hex(8)}", table)
 
     def keep(self, expr: Any, name: str) -> None:
-        """A cached view: partitions that are lost are computed again."""
+        """A view of rows that are computed here, and made again when executors are lost."""
+        query = self._compiled(expr)
         with quiet():
-            self._query(expr).cache().createOrReplaceTempView(name)
+            self._here.keep(name, query)
 
     def drop(self, name: str) -> None:
         """Remove the temporary table."""
-        self.spark.catalog.uncacheTable(name)
-        self.spark.catalog.dropTempView(name)
+        self._here.drop(name)
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Nothing to open: Spark runs what many threads ask, and every view has its own name."""
-        yield
+        """Spark runs what many threads ask; what this one makes meanwhile goes with the block."""
+        tables = SparkTables(self.spark)
+        try:
+            with self._current.within(tables):
+                yield
+        finally:
+            tables.end()
+
+    def workers(self) -> SparkWorkers:
+        """The executors of the session."""
+        return SparkWorkers(self.spark, self._query)
 
     def sha256_hex(self, text: Any) -> Any:
         """SHA-256, as DuckDB and Spark spell it."""
@@ -227,6 +252,18 @@ class SparkEngine:
         return builtin("trunc", ("date", "string"), "date")(day, ibis.literal(to.upper()))
 
 
+def compiler_of(spark: Any) -> Any:
+    """Ibis's connection for a session, whose settings stay as they are: connecting changes two."""
+    import ibis
+    from ibis.backends.pyspark import Backend
+
+    if ibis.options.pyspark is None:
+        Backend.register_options()
+    connection = Backend(spark)
+    connection._session, connection._mode = spark, "batch"
+    return connection
+
+
 def countable(frame: Any) -> tuple[Any, tuple[str, ...]]:
     """The frame with the columns that something can be counted by, and the names of the others."""
     from pyspark.sql import types
@@ -268,17 +305,3 @@ def _interval(minutes: Any, seconds: Any) -> Any:
 def _namespace(op: Any) -> list[str]:
     """Where a table is, outermost first."""
     return [part for part in (op.namespace.catalog, op.namespace.database) if part]
-
-
-def _spark_schema(schema: pa.Schema) -> Any:
-    import pyarrow as pa
-    from pyspark.sql import types
-
-    kinds = {
-        pa.int64(): types.LongType(),
-        pa.string(): types.StringType(),
-        pa.bool_(): types.BooleanType(),
-        pa.date32(): types.DateType(),
-        pa.timestamp("us"): types.TimestampNTZType(),
-    }
-    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in schema])

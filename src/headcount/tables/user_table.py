@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.errors import SchemaError, UsageError
 from headcount.tables.engine import Engine
@@ -15,6 +15,10 @@ from headcount.tables.source import CALLED, NOTHING, Options
 from headcount.tables.source_check import SourceCheck
 from headcount.tables.sources import find_source
 from headcount.tables.where import parse_where
+from headcount.tables.windows import check_window, window_number, window_rule, within
+
+if TYPE_CHECKING:
+    from headcount.privacy.during import During
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,6 +40,8 @@ class UserTable:
     """What whoever opened it said of how it is read, spelled for the request."""
     called: tuple[str, ...] = (CALLED,)
     """What a query calls it: its name, after its schema where that was given."""
+    windows: During | None = None
+    """The windows that its rows are in, where its account has windows."""
 
     def __repr__(self) -> str:
         chosen = f" where {self.where}" if self.where else ""
@@ -69,6 +75,25 @@ class UserTable:
             where=where,
             rules=(*self.rules, f"Only rows where {where} take part."),
         )
+
+    def during(self, windows: During) -> UserTable:
+        """Only the rows of these windows, by their own times."""
+        kind = self.kind(windows.window.column)
+        check_window(windows.window, kind)
+        rows = self.expr.filter(within(self.engine, self.expr, kind, windows))
+        return replace(
+            self,
+            expr=rows,
+            check=replace(self.check, rows=rows),
+            windows=windows,
+            rules=(*self.rules, window_rule(windows, kind)),
+        )
+
+    def window_number(self) -> Any:
+        """Which of the windows a row is in, from 0 on."""
+        assert self.windows is not None  # noqa: S101  asked where there are several
+        kind = self.kind(self.windows.window.column)
+        return window_number(self.engine, self.expr, kind, self.windows)
 
 
 def listed_columns(source: object, options: Options | None = None) -> dict[str, Kind] | None:

@@ -152,6 +152,11 @@ def test_macros_that_draw_lots_are_refused_even_if_somebody_vouches(tmp_path: Pa
         )
 
 
+@pytest.mark.xfail(
+    duckdb.__version__.startswith("2."),
+    raises=UsageError,
+    reason="more is refused on DuckDB 2: a name that several databases have, within a view",
+)
 def test_a_table_of_another_database_is_looked_up_there() -> None:
     connection = ibis.duckdb.connect()
     for statement in (

@@ -101,3 +101,36 @@ def test_memory_is_duckdbs_limit() -> None:
 def test_a_memory_that_is_no_size_is_refused(memory: str) -> None:
     with pytest.raises(UsageError, match="memory must be a size"):
         open_table(pa.table({"u": ["a"]}), user="u", options=Options(memory=memory))
+
+
+def opened(scratch: object) -> object:
+    return open_table(pa.table({"u": ["a"]}), user="u", options=Options(scratch=scratch))  # type: ignore[arg-type]
+
+
+def test_a_folder_of_ones_own_is_used_and_left_as_it_was(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    (own / "mine").write_text("stays")
+    table = opened(own)
+    (root,) = (path for path in own.iterdir() if path.is_dir())
+    assert len(list(root.iterdir())) == 1
+    del table
+    gc.collect()
+    assert list(root.iterdir()) == []
+    assert (own / "mine").read_text() == "stays"
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
+def test_a_folder_of_ones_own_that_others_can_read_is_refused(mode: int, tmp_path: Path) -> None:
+    tmp_path.chmod(mode)
+    with pytest.raises(UsageError, match="you alone can read"):
+        opened(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no folder"):
+        opened(tmp_path / "nowhere")
+    (tmp_path / "file").touch(mode=0o600)
+    with pytest.raises(UsageError, match="you alone can read"):
+        opened(tmp_path / "file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import ibis
 import pytest
 from ibis import _
@@ -78,7 +79,12 @@ def test_row_by_row_passes(name: str, tables: Any) -> None:
 
 
 @pytest.mark.parametrize("name", MIXING)
-def test_what_mixes_users_is_refused_unless_somebody_vouches(name: str, tables: Any) -> None:
+def test_what_mixes_users_is_refused_unless_somebody_vouches(
+    name: str, tables: Any, request: pytest.FixtureRequest
+) -> None:
+    if name == "SQL" and duckdb.__version__.startswith("2."):
+        why = "Ibis 12 cannot make a table of SQL on DuckDB 2"
+        request.applymarker(pytest.mark.xfail(raises=AttributeError, reason=why))
     make, said = MIXING[name]
     with pytest.raises(UsageError, match=said):
         open_table(make(*tables[1:]), user="who")
