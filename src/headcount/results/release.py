@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from headcount.errors import LedgerError, MissingExtraError, OutputError, UsageError
+from headcount.errors import LedgerError, MissingExtraError
 from headcount.results.cells import without_formulas
 from headcount.results.facts import Facts, facts_from
 from headcount.results.output import (
@@ -22,10 +22,10 @@ from headcount.results.output import (
     check_beside,
     check_output,
     remove,
-    write_whole,
 )
+from headcount.results.paid import Paid, write_text
 from headcount.results.plain import plain
-from headcount.screens import as_word, visible
+from headcount.screens import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -34,25 +34,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA_KEY = b"headcount"
-RECEIPTS = (".json",)
 
 
-class Release:
+class Release(Paid):
     """A published result: one row per group, sorted by group, each with its error bar.
 
     Columns: the groups, then ``count``, ``low``, ``high`` and ``sd``. Print it to see the largest
     rows; a loop over it gives all of them.
     """
-
-    facts: Facts
-    """What is true of the release as a whole: method, guarantee, notes, who paid."""
-    key: str | None = None
-    """The key of the entry: with it, a job that is repeated is shown the same rows."""
-    again: str | None = None
-    """Which entry these rows were shown from, if they were not drawn just now."""
-
-    signer: Callable[[], str] | None = None
-    """Signs the receipt, where the ledger that paid is at hand; it stays in its process."""
 
     withheld: pa.Table | None
     """Rows that were measured too, in the same columns, where a target left them out."""
@@ -63,16 +52,6 @@ class Release:
         )
         self.facts = facts
         self.withheld = None if withheld is None else plain(withheld)
-
-    @property
-    def guarantee(self) -> str:
-        """The promise, in one sentence."""
-        return self.facts.guarantee
-
-    @property
-    def entry(self) -> int:
-        """The number of the ledger entry that paid for this."""
-        return self.facts.entry
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -149,7 +128,7 @@ class Release:
         # Old facts are never beside new rows, nor new ones beside old.
         remove(beside)
         written = self._written(path, (), lambda draft: pyarrow.csv.write_csv(rows, draft))
-        self._written(beside, (), lambda draft: _write_text(draft, f"{facts}\n"))
+        self._written(beside, (), lambda draft: write_text(draft, f"{facts}\n"))
         return written
 
     def write(self, path: str | Path) -> Path:
@@ -184,50 +163,7 @@ class Release:
         page = report_of(
             self._table, self.facts, withheld=self.withheld, again=self.again, key=self.key
         )
-        return self._written(path, PAGES, lambda draft: _write_text(draft, page))
-
-    @overload
-    def receipt(self) -> str: ...
-    @overload
-    def receipt(self, path: str | Path) -> Path: ...
-    def receipt(self, path: str | Path | None = None) -> str | Path:
-        """Sign what this release was, cost and was paid from, for whoever was not there.
-
-        The text, or with a path a .json file. ``headcount verify`` checks it, also offline and
-        without the ledger. Nothing is read from the table and nothing is charged.
-        """
-        if self.signer is None:
-            held = (
-                f"headcount receipt {as_word(self.key)}"
-                if self.key
-                else "headcount receipt, with its key"
-            )
-            raise UsageError(
-                "This release does not know the ledger that paid for it: it was copied, or is a "
-                "stream's, which has none. Nothing was signed. From a ledger, sign it by: "
-                f"{held}"
-            )
-        if path is None:
-            return self.signer()
-        where, signer = check_output(path, RECEIPTS), self.signer
-        return self._written(where, RECEIPTS, lambda draft: _write_text(draft, signer()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "signer"}
-
-    def _written(
-        self, path: str | Path, endings: tuple[str, ...], write: Callable[[Path], None]
-    ) -> Path:
-        """Write a file whole; if that fails, say where the rows are."""
-        where = check_output(path, endings)
-        try:
-            return write_whole(where, write)
-        except OutputError as error:
-            paid = f" They are stored under entry {self.entry} of account {self.facts.account!r}."
-            raise OutputError(
-                f"{error} The rows are not lost: write this release again, to another place."
-                f"{paid if self.facts.account else ''} That is not charged."
-            ) from None
+        return self._written(path, PAGES, lambda draft: write_text(draft, page))
 
     def to_bytes(self) -> bytes:
         """The release as the ledger stores it."""
@@ -273,10 +209,6 @@ class Release:
             ) from None
         release.key, release.again, release.signer = key, again, signer
         return release
-
-
-def _write_text(draft: Path, text: str) -> None:
-    draft.write_text(text, encoding="utf-8")
 
 
 CLASSES: dict[str, type[Release]] = {}
