@@ -9,13 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.accounting.convert import zcdp_of
 from headcount.errors import LedgerError, NoAccountError, UsageError
 from headcount.ledger.account import Account, Opening
 from headcount.ledger.address import usual_place
 from headcount.ledger.opening import check_new, check_same, taken
 from headcount.ledger.stores.mounts import file_system
-from headcount.privacy.spend import Zcdp
 from headcount.screens import as_word, quoted
 from headcount.tables.identity import Identity, other_names
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headcount.ledger.ledger import Ledger
+    from headcount.ledger.windows import Windows
     from headcount.privacy.budget import Budget
     from headcount.privacy.neighbours import Neighbours
 
@@ -136,12 +135,17 @@ def check_owner(book: Ledger, account: str, identity: Identity) -> None:
 
 
 def opening_of(
-    book: Ledger, name: str, budget: Budget | None, neighbours: Neighbours, identity: Identity
+    book: Ledger,
+    name: str,
+    budget: Budget | None,
+    neighbours: Neighbours,
+    identity: Identity,
+    windows: Windows | None = None,
 ) -> Opening:
     """The account as it is, or as the first charge will open it. Nothing is written."""
     account = book.find_account(name)
     if account is not None:
-        check_same(account, budget, neighbours)
+        check_same(account, budget, neighbours, windows)
         return Opening(account, None, identity.covers)
     if identity.untraced:
         raise UsageError(
@@ -150,7 +154,7 @@ def opening_of(
             "covers these people, account=..., or let the ledger's owner open one: headcount "
             f"ledger open {as_word(name)} --budget ..."
         )
-    if budget is None:
+    if budget is None and windows is None:
         raise NoAccountError(
             f"There is no account {quoted(name)} in the ledger {book.address!r}, and no budget to "
             "open it with. Say what may ever be spent on these people: "
@@ -159,9 +163,9 @@ def opening_of(
             "to), use that one: account='...'. If there should be an account, check the ledger's "
             "place. Nothing was charged."
         )
-    new = Account(name, neighbours, zcdp_of(budget), Zcdp(0), budget.stated_delta)
+    new = Account.new(name, neighbours, budget, windows)
     check_new(new, identity.covers)
-    return Opening(new, budget, identity.covers)
+    return Opening(new, budget, identity.covers, windows)
 
 
 def nameless() -> UsageError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from headcount.errors import UsageError
@@ -19,9 +20,12 @@ from headcount.privacy.argument import (
     real,
     refused,
     text,
+    whole,
 )
 from headcount.privacy.budget import Budget
 from headcount.privacy.cells import MAX_EDGES
+from headcount.releases.wide.place import read_folder
+from headcount.screens import quoted
 from headcount.tables.by import Bins, Truncate, as_groups, column_of
 
 MAX_LISTED = 1 << 20
@@ -31,6 +35,7 @@ MAX_RESULT_BYTES = 1 << 29
 ROW_BYTES = 40
 """Four numbers a row, and what marks a missing one."""
 MAX_COLUMNS = 64
+MAX_FILES = 100_000
 MAX_QUERY = 100_000
 MAX_QUANTILES = 1_000
 COUNTED = ("count", "low", "high", "sd")
@@ -71,6 +76,17 @@ def groups(value: Any, name: str) -> list[Any]:
     return listed
 
 
+def groups_in(path: Path) -> list[str]:
+    """The public groups of a text file, one per line."""
+    try:
+        return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
+    except (OSError, ValueError):
+        raise UsageError(
+            f"The groups in {quoted(path)} cannot be read. Give a text file in UTF-8 with one "
+            "group on each line. Nothing was charged."
+        ) from None
+
+
 def result_bytes(listed: list[Any]) -> int:
     """About how large a result of these public groups is."""
     return sum(ROW_BYTES + _bytes(group) for group in listed)
@@ -85,6 +101,12 @@ def _bytes(group: Any) -> int:
 def spend(value: Any, name: str) -> Budget | Fraction:
     """What a release may cost: a budget, or a named share of the account's whole limit."""
     if isinstance(value, Budget):
+        if value.per is not None:
+            raise UsageError(
+                f"per={value.per!r} is for the budget of an account, and {name} is what this "
+                "release takes of each window that it is about: leave per= out. Nothing was "
+                "charged."
+            )
         return value
     if value is None:
         raise UsageError(
@@ -159,6 +181,8 @@ RELEASE: dict[str, Check] = {
     "again": optional(text("again='3f9c', the first letters of a key, or leave it out")),
     "key": optional(text("key='monday', or leave it out")),
     "progress": _callable,
+    "to": optional(read_folder),
+    "files": optional(whole(1, MAX_FILES, "files=16, or leave it out")),
 }
 
 
@@ -170,5 +194,9 @@ def checked_release(**given: Any) -> dict[str, Any]:
         raise UsageError(
             f"again= shows what was released and never charges, and {other}: give one of the two. "
             f"{NOTHING}"
+        )
+    if said.get("files") is not None and said.get("to") is None:
+        raise UsageError(
+            "files= says into how many files rows are written; say where: to='urls/'. " + NOTHING
         )
     return said

@@ -11,6 +11,8 @@ from headcount.releases.verbs import planned
 from headcount.screens import visible
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from headcount.privacy.exact import Number
     from headcount.releases.choices import (
         EventsMethod,
@@ -33,6 +35,17 @@ class Dataset(Opened):
     What one release may cost is always said: ``spend=hc.Budget(epsilon=1)``, or a share of the
     account's whole limit, ``spend="1/10"``.
     """
+
+    def during(self, first: str | date, last: str | date | None = None) -> Dataset:
+        """The rows of these windows alone, where the account has a budget for each window.
+
+        Each window pays what a release is said to spend, and no other pays anything.
+
+        first:  a window, or a part of the calendar that is several whole ones: ``"2026-03-01"``,
+                ``"2026-03"``, ``"2026"``, ``"2026-W10"``; or the first of several
+        last:   the last of several, included
+        """
+        return self._during(first, last)
 
     def count_users(
         self,

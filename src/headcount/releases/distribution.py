@@ -15,8 +15,10 @@ from headcount.contributions.distribution.found import FoundShares
 from headcount.contributions.distribution.rows import listed_counts
 from headcount.contributions.distribution.shares import UserShares
 from headcount.contributions.groups import Grouped, group_rows
+from headcount.errors import UsageError
 from headcount.mechanisms.distribution.mechanism import Distribution
 from headcount.mechanisms.distribution.stages import Learned
+from headcount.privacy.argument import NOTHING
 from headcount.releases.facts import affordable_plan, limit_for
 from headcount.releases.request import spell_groups
 from headcount.releases.rows import with_share_bars
@@ -66,7 +68,12 @@ def plan_distribution(
     spend: Budget | Fraction,
 ) -> Plan:
     """Plan shares of known groups, or of groups that are found and one for all others."""
-    account = dataset.account
+    account, during = dataset.account, dataset.table.windows
+    if during is not None and users is not None:
+        raise UsageError(
+            f"users= is how many users there are, and how many each {during.window.unit} has is "
+            f"protected: leave it out. It is paid for then. {NOTHING}"
+        )
     grouped = group_rows(dataset.table, by, groups)
     mechanism = Distribution.calibrate(
         limit_for(account, spend),

@@ -23,6 +23,8 @@ GET = ("groups", "ranges", "describes", "cells")
 GOOD = ("promise", "noise", "missed")
 """Lines of a plan that say how far rows will be off; the first that it has is shown."""
 MEANING = ("listed", "value", "meaning", "may be empty")
+WINDOWS = ("windows", "pays", "presence")
+"""Lines of a plan on windows: what somebody pays who is in many is never left out."""
 BAR = "error bar"
 MOVE = f"{CONFIDENCE:.0%} of "
 UNKNOWN = "not known before the release, where every row has its bar"
@@ -35,7 +37,8 @@ def gist(details: Lines) -> Lines:
     good = [_error(name, said[name]) for name in GOOD if name in said][:1] or [UNKNOWN]
     meaning = [(name, said[name]) for name in MEANING if name in said]
     bar = [(BAR, said[BAR])] if BAR in said else []
-    return (*get, *meaning, ("error", good[0]), *bar)
+    windows = [(name, said[name]) for name in WINDOWS if name in said]
+    return (*get, *meaning, ("error", good[0]), *bar, *windows)
 
 
 def _subject(name: str, text: str) -> str:
@@ -52,7 +55,7 @@ def _error(name: str, text: str) -> str:
     return text[text.index(MOVE) :] if MOVE in text else text.removeprefix("discrete Gaussian, ")
 
 
-def share_words(account: Account, spend: Zcdp) -> str:
+def share_words(account: Account, spend: Zcdp, of: str = "the budget") -> str:
     """What a release takes of the whole budget, and how many more like it there is room for.
 
     Costs add up in rho and in the delta of thresholds, so that shares of these add up too, as
@@ -60,7 +63,7 @@ def share_words(account: Account, spend: Zcdp) -> str:
     """
     more = _more(account, spend)
     share = percent(share_of_limit(account, spend))
-    return f"{share} of the budget; {_how_many(more)} like this after it"
+    return f"{share} of {of}; {_how_many(more)} like this after it"
 
 
 def share_of_limit(account: Account, spend: Zcdp) -> Fraction:

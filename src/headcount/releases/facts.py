@@ -17,6 +17,14 @@ from headcount.releases.accounts import check_owner, first_names
 from headcount.releases.plan import Plan
 from headcount.releases.request import Request
 from headcount.releases.run import Checked, ReadAndDraw, Work
+from headcount.releases.windows import (
+    Over,
+    bounds_line,
+    charged_event,
+    check_windows_pay,
+    of_one_window,
+    window_lines,
+)
 from headcount.screens import quoted
 from headcount.tables.by import as_groups, column_of
 from headcount.tables.where import columns_in
@@ -24,10 +32,12 @@ from headcount.tables.where import columns_in
 if TYPE_CHECKING:
     from headcount.ledger.account import Account
     from headcount.privacy.budget import Budget
+    from headcount.privacy.during import During
     from headcount.privacy.event import Event
     from headcount.privacy.spend import Zcdp
     from headcount.releases.expected import Expects
     from headcount.releases.opened import Opened
+    from headcount.releases.wide.wide import Wide
 
     Spend = Budget | Fraction | str
     """What a person writes: a budget, or a share of the account's whole limit."""
@@ -59,6 +69,11 @@ def check_affordable(account: Account, event: Event, stated: Neighbours) -> Zcdp
     return spend
 
 
+def cost_in_windows(event: Event, stated: Neighbours, account: Account) -> Zcdp:
+    """What the account pays, or each of the windows that the event names."""
+    return cost_in_account(cost(of_one_window(event)), stated, account.neighbours)
+
+
 def spelled_by(by: Any) -> list[str]:
     """What is counted by, in the words of the request."""
     return [str(part) for part in as_groups(by)]
@@ -73,11 +88,15 @@ def request_of(
     dataset: Opened, account: str, verb: str, by: Any, arguments: tuple[tuple[str, Any], ...] = ()
 ) -> Request:
     """What is asked of which rows, spelled from public words."""
-    identity = dataset.table.identity
+    identity, during = dataset.table.identity, dataset.table.windows
+    spelled = identity.spelled
+    if during is not None:
+        spelled = identity.spelled_whole
+        arguments = (("window", str(during.window)), ("during", during.named), *arguments)
     return Request(
         verb=verb,
         source=account,
-        identity=identity.spelled(first_names(dataset.ledger, identity)),
+        identity=spelled(first_names(dataset.ledger, identity)),
         user=dataset.table.user,
         arguments=(
             ("by", None if by is None else spelled_by(by)),
@@ -105,14 +124,36 @@ def affordable_plan(
     stages: tuple[str, ...] = (),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     expects: Expects = tuple,
+    wide: Wide | None = None,
+    over: Over | None = None,
 ) -> Plan:
-    """A plan, after a check that the account can pay, or has paid for the same question before."""
+    """A plan, after a check that the account can pay, or has paid for the same question before.
+
+    over:  how what is counted was bounded over several windows; else they are refused [WN4]
+    """
+    during = dataset.table.windows
+    whole = account if during is None else dataset.whole_account
+    event = charged_event(event, during, over)
     request = request_of(dataset, account.name, verb, by, (*arguments, ("event", to_record(event))))
     known = dataset.ledger.known(account.name, request.hash, to_show=False)
     used = _columns_used(dataset.where, by, dict(arguments).get("of"))
+    used |= set() if during is None else {during.window.column}
     if known is None:
         _refuse_to_list_users(dataset, account.name, used)
-        check_affordable(account, event, neighbours)
+        if during is None:
+            check_affordable(account, event, neighbours)
+        else:
+            spend = cost_in_windows(event, neighbours, account)
+            check_windows_pay(dataset.ledger, whole, during, spend, event)
+    if during is not None:
+        spend = cost_in_windows(event, neighbours, account)
+        details = (
+            *window_lines(whole, during, event, spend),
+            *(
+                (name, f"{text}; {bounds_line(during, over)}" if name == "bound" else text)
+                for name, text in details
+            ),
+        )
     return Plan(
         work=Work(
             request,
@@ -122,21 +163,24 @@ def affordable_plan(
             stages,
             dataset.table,
             account,
+            whole,
             lambda: _check_source(dataset, account.name, used),
+            wide,
         ),
         ledger=dataset.ledger,
-        opening=dataset.opening_of(account),
+        opening=dataset.opening_of(account if during is None else whole),
         known=known,
-        title=_titled(title, by, dataset.where),
+        title=_titled(title, by, dataset.where, during),
         method=method,
         details=(*_listed(groups), *details),
         expects=expects,
     )
 
 
-def _titled(title: str, by: Any, where: str | None) -> str:
+def _titled(title: str, by: Any, where: str | None, during: During | None) -> str:
     grouped = title if by is None else f"{title} by {', '.join(spelled_by(by))}"
-    return grouped if where is None else f"{grouped} where {where}"
+    named = grouped if during is None else f"{grouped} during {during.named}"
+    return named if where is None else f"{named} where {where}"
 
 
 def _columns_used(where: str | None, by: Any, of: str | None) -> set[str]:

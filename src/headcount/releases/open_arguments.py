@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headcount.errors import UsageError
 from headcount.ledger.ledger import Ledger
 from headcount.privacy.argument import (
+    NOTHING,
     Check,
     checked_by,
     is_text,
@@ -17,6 +19,8 @@ from headcount.privacy.argument import (
     text,
 )
 from headcount.privacy.budget import Budget
+from headcount.privacy.windows import UNITS
+from headcount.tables.by import Truncate
 from headcount.tables.csv import Csv
 
 MAX_TYPES = 100_000
@@ -29,6 +33,27 @@ def _budget(value: Any, name: str) -> Budget:
     return value
 
 
+def _user(value: Any, name: str) -> str:
+    if isinstance(value, list | tuple) and len(value) > 1:
+        raise UsageError(
+            f"{name} must be one column. A user within a day, or another window of time, is "
+            "protected by an account with windows: user='user_id', window=hc.truncate('time', "
+            f"'day'), budget=hc.Budget(rho=0.015, per='day'). {NOTHING}"
+        )
+    return str(text("user='user_id', the column that says whose row it is")(value, name))
+
+
+def _window(value: Any, name: str) -> Truncate:
+    if not isinstance(value, Truncate):
+        needed = "a cut of the table's own times, and not of what other rows say, as sessions are"
+        instead = f"{name}=hc.truncate('time', 'day'), also for a column of dates"
+        raise refused(name, needed, value, instead)
+    if value.to not in UNITS:
+        needed = f"cut to one of {', '.join(UNITS)}"
+        raise refused(name, needed, value.to, f"{name}=hc.truncate({value.column!r}, 'month')")
+    return value
+
+
 def _ledger(value: Any, name: str) -> str | Path | Ledger:
     good = isinstance(value, Ledger) or (
         isinstance(value, str | Path) and is_text(str(value)) and 0 < len(str(value)) <= 4_000
@@ -36,6 +61,12 @@ def _ledger(value: Any, name: str) -> str | Path | Ledger:
     if not good:
         needed = "the path of a file, postgresql://user@host/database, or a Ledger"
         raise refused(name, needed, value, f"{name}='ledger.db'")
+    return value
+
+
+def _folder(value: Any, name: str) -> str | Path:
+    if not isinstance(value, str | Path) or not is_text(str(value)) or not str(value):
+        raise refused(name, "the path of a folder of your own", value, f"{name}='scratch'")
     return value
 
 
@@ -63,7 +94,7 @@ def _columns(value: Any, name: str) -> tuple[str, ...]:
 
 
 OPEN: dict[str, Check] = {
-    "user": text("user='user_id', the column that says whose row it is"),
+    "user": _user,
     "budget": optional(_budget),
     "ledger": optional(_ledger),
     "account": optional(text("account='web-events', or leave it out")),
@@ -72,8 +103,11 @@ OPEN: dict[str, Check] = {
     "csv": optional(_csv),
     "types": _types,
     "memory": optional(text("memory='2GB', or leave it out")),
+    "scratch": optional(_folder),
     "trusted_view": optional(text("trusted_view='Ann Lee: one row per user', or leave it out")),
     "mistaken_users": _columns,
+    "window": optional(_window),
+    "lifetime": optional(_budget),
 }
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from headcount.accounting.compose import cost, cost_in_account
 from headcount.accounting.convert import epsilon_at, shown
-from headcount.errors import BudgetError, HeadcountError, KeyReusedError
+from headcount.errors import BudgetError, HeadcountError, KeyReusedError, UsageError
 from headcount.ledger.account import Account, Charge, Opening, refusal
 from headcount.ledger.statement.bar import ADDING_UP
+from headcount.privacy.event import Windowed
 from headcount.privacy.spend import Zcdp
 from headcount.releases.arguments import checked_release
 from headcount.releases.expected import Expected, Expects, expected, swept
@@ -20,11 +22,15 @@ from headcount.releases.owned import Owned, not_pickled
 from headcount.releases.request import ALWAYS_ASKED
 from headcount.releases.run import SYSTEM_ENTROPY, Entropy, Work, run
 from headcount.releases.stages import Progress
+from headcount.releases.wide.wide import NOT_WIDE, To
+from headcount.releases.windows import check_windows_pay, of_one_window, scarcest
 from headcount.screens import as_word, visible
 
 if TYPE_CHECKING:
     from headcount.ledger.ledger import Ledger
+    from headcount.privacy.during import During
     from headcount.results.release import Release
+    from headcount.results.wide import WideRelease
 
 
 SO_FAR = ("so far", "nothing was read and nothing was charged")
@@ -90,20 +96,36 @@ class Plan:
 
     @property
     def account(self) -> Account:
-        """The account as it was when this was planned, or as this would open it."""
-        return self.opening.account
+        """The account as it was when this was planned, or as this would open it.
+
+        Where it has windows it is that of the scarcest that pay: the limit is that of one.
+        """
+        return self.work.account
+
+    @property
+    def during(self) -> During | None:
+        """The windows that pay, where the account has a budget for each."""
+        return self.work.table.windows
 
     @property
     def spend(self) -> Zcdp:
-        """What the ledger will be charged."""
+        """What the account will be charged, or each of the windows."""
         stated, account = self.work.neighbours, self.account.neighbours
-        return cost_in_account(cost(self.work.event), stated, account)
+        return cost_in_account(cost(of_one_window(self.work.event)), stated, account)
+
+    @property
+    def whole_spend(self) -> Zcdp:
+        """What somebody pays who is in all that this is about: the account's own charge."""
+        event = self.work.event
+        times = event.times if isinstance(event, Windowed) else 1
+        return Zcdp(times * self.spend.rho, times * self.spend.delta)
 
     @property
     def epsilon(self) -> Fraction:
         """The release's own epsilon at the account's delta."""
-        return epsilon_at(self.spend.rho, self.account.stated_delta - self.account.limit.delta)
+        return epsilon_at(self.spend.rho, self.account.noise_delta)
 
+    @overload
     def release(
         self,
         *,
@@ -111,7 +133,30 @@ class Plan:
         key: str | None = None,
         again: str | None = None,
         progress: Progress = _silent,
-    ) -> Release:
+        to: None = None,
+        files: None = None,
+    ) -> Release: ...
+    @overload
+    def release(
+        self,
+        *,
+        fresh: bool = False,
+        key: str | None = None,
+        again: str | None = None,
+        progress: Progress = _silent,
+        to: str | Path,
+        files: int | None = None,
+    ) -> WideRelease: ...
+    def release(
+        self,
+        *,
+        fresh: bool = False,
+        key: str | None = None,
+        again: str | None = None,
+        progress: Progress = _silent,
+        to: str | Path | None = None,
+        files: int | None = None,
+    ) -> Release | WideRelease:
         """Charge the ledger, read the table, draw the noise, and return what may be published.
 
         fresh:  draw new rows and charge again, although the same question was answered before
@@ -120,9 +165,16 @@ class Plan:
                 question was answered before: then the first answer is shown, under its own key
         again:  show what was released under a key, given whole or by its first letters; an
                 unknown one is refused
+        to:     write the rows to Parquet files in this folder, and return the list of them: for
+                more groups than fit in memory. The folder is empty, or not there yet
+        files:  on Spark, into how many files; 16 when not given
         """
         self._owned.check("Plan")
-        said = checked_release(fresh=fresh, key=key, again=again, progress=progress)
+        said = checked_release(
+            fresh=fresh, key=key, again=again, progress=progress, to=to, files=files
+        )
+        if said["to"] is not None:
+            self.check_wide()
         key = self.key_shown(said["again"]) if said["again"] is not None else said["key"]
         return run(
             self.work,
@@ -132,7 +184,13 @@ class Plan:
             fresh=fresh,
             progress=progress,
             entropy=self._entropy,
+            to=None if said["to"] is None else To(said["to"], said["files"]),
         )
+
+    def check_wide(self) -> None:
+        """Refuse a question whose rows are not drawn each by itself."""
+        if self.work.wide is None:
+            raise UsageError(NOT_WIDE)
 
     def expected(self, budgets: Sequence[Any] | None = None) -> Expected:
         """The error and the number of rows to expect, from public facts and earlier releases.
@@ -208,7 +266,12 @@ class Plan:
         """What the ledger has now, or a refusal where the account cannot pay."""
         now = self._now(key=key, fresh=fresh)
         account = now.account or self.account
-        if now.known is None and not self.spend <= account.left:
+        if now.known is not None:
+            return now
+        if self.during is not None:
+            whole = self.ledger.find_account(account.name) or self.work.whole
+            check_windows_pay(self.ledger, whole, self.during, self.spend, self.work.event)
+        elif not self.spend <= account.left:
             raise BudgetError(refusal(account, self.spend))
         return now
 
@@ -218,20 +281,17 @@ class Plan:
         What was true when this was planned is not said as if it were still.
         """
         known = self.charged(key=key, fresh=fresh)
-        account = self.ledger.find_account(self.account.name)
-        if known is not None or account is None:
-            return Now(known, account, None)
-        return Now(known, account, self.ledger.quota_words(account, self.spend))
+        whole = self.ledger.find_account(self.account.name)
+        if whole is None:
+            return Now(known, None, None)
+        pays = whole if self.during is None else scarcest(self.ledger, whole, self.during)
+        words = None if known is not None else self.ledger.quota_words(whole, self.whole_spend)
+        return Now(known, pays, words)
 
     def _left_after(self, account: Account) -> str:
-        after = Account(
-            account.name,
-            account.neighbours,
-            account.limit,
-            account.spent + self.spend,
-            account.stated_delta,
-        )
-        return f"epsilon {after.shown_left} of {shown(after.epsilon_limit)}"
+        after = replace(account, spent=account.spent + self.spend)
+        of = "" if self.during is None else f", of each {self.during.window.unit}"
+        return f"epsilon {after.shown_left} of {shown(after.epsilon_limit)}{of}"
 
     def _account_words(self, now: Now, word: str, *, fresh: bool) -> Lines:
         known, account = now.known, now.account or self.account
@@ -246,7 +306,7 @@ class Plan:
             return (("left", left), SO_FAR)
         lines: Lines = (
             ("left after", self._left_after(account)),
-            ("share", f"{share_words(account, self.spend)}. {ADDING_UP}"),
+            ("share", f"{share_words(account, self.spend, self._of)}. {ADDING_UP}"),
         )
         if now.quota is not None:
             lines = (*lines, ("quota", now.quota))
@@ -276,7 +336,7 @@ class Plan:
     def _face(self, known: Charge | None, account: Account | None, now: Lines, more: str) -> str:
         cost = f"epsilon {shown(self.epsilon)}"
         if account is not None:
-            cost = f"{cost}: {share_words(account, self.spend)}"
+            cost = f"{cost}: {share_words(account, self.spend, self._of)}"
         return self._laid_out(
             self._protects,
             *gist(self.details),
@@ -304,8 +364,17 @@ class Plan:
         )
 
     @property
+    def _of(self) -> str:
+        """Of what a spend is a share."""
+        return "the budget" if self.during is None else f"each {self.during.window.unit}'s budget"
+
+    @property
     def _protects(self) -> tuple[str, str]:
-        return ("protects", f"each user: all rows with one value of {self.work.table.user!r}")
+        rows = f"all rows with one value of {self.work.table.user!r}"
+        if self.during is None:
+            return ("protects", f"each user: {rows}")
+        window = self.during.window
+        return ("protects", f"each user within one {window.unit}{window.clock}: {rows} in it")
 
     def _laid_out(self, *lines: tuple[str, str]) -> str:
         width = max(len(name) for name, _ in lines)

@@ -26,6 +26,7 @@ def guarantee_of(
     neighbours: Neighbours,
     *,
     vouched: str | None = None,
+    presence: str | None = None,
 ) -> Guarantee:
     """The promise to one user or one device, at what the event costs in the account.
 
@@ -33,7 +34,7 @@ def guarantee_of(
     that delta for other thresholds is not used, so that the promise holds with some to spare.
     """
     spend = cost_in_account(cost(event), neighbours, account.neighbours)
-    at = account.stated_delta - account.limit.delta + spend.delta
+    at = account.noise_delta + spend.delta
     return Guarantee(
         unit=unit,
         neighbours=account.neighbours,
@@ -41,6 +42,7 @@ def guarantee_of(
         epsilon=stated_epsilon(spend, at),
         delta=account.stated_delta,
         vouched=vouched,
+        presence=presence,
     )
 
 

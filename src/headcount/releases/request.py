@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headcount.contributions.listed import Groups
 
 
-ALWAYS_ASKED = ("by", "where", "csv", "types", "trusted_view", "groups")
+ALWAYS_ASKED = ("by", "during", "where", "csv", "types", "trusted_view", "groups")
 """Arguments that no plan chooses: they are spelled as the request has them."""
 
 
@@ -60,6 +60,7 @@ class Request:
         """Which rows are counted, by which groups: a part of the hash of its own."""
         named = dict(self.arguments)
         what = [named.get(name) for name in ("parts", "where", "csv", "types", "trusted_view")]
+        what += [named[name] for name in ("window", "during") if name in named]
         return _digest([self.identity, self.user, what])[:16]
 
     @property

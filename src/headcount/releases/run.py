@@ -10,21 +10,25 @@ from __future__ import annotations
 import logging
 import secrets
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.contributions.store import Store
-from headcount.errors import EngineError, HeadcountError, LedgerError
+from headcount.errors import EngineError, HeadcountError, LedgerError, UsageError
+from headcount.ledger.presence import presence_words
 from headcount.mechanisms.chance import Drawn
-from headcount.privacy.unit import User
 from headcount.releases.promised import facts_of, guarantee_of
 from headcount.releases.request import Request
 from headcount.releases.session import Answer, Session
 from headcount.releases.signing import Signer
 from headcount.releases.stages import Progress, Stages
+from headcount.releases.wide.wide import To, Wide
+from headcount.releases.windows import of_one_window, unit_of
 from headcount.results.release import Release
+from headcount.results.wide import Place, WideRelease, is_wide
 from headcount.stops import heeding_stops, raise_if_stopped, without_history
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
     from headcount.mechanisms.chance import Chance
     from headcount.privacy.event import Event
     from headcount.privacy.neighbours import Neighbours
+    from headcount.releases.wide.place import Staging
+    from headcount.results.paid import Paid
     from headcount.tables.user_table import UserTable
 
 log = logging.getLogger("headcount")
@@ -87,10 +93,15 @@ class Work:
     table: UserTable
     """Its engine gives this release a connection of its own, and what that leaves ends with it."""
     account: Account
-    """The account that pays, as it was when this was planned."""
+    """The account that pays, as it was when this was planned; of one with windows, as the scarcest
+    of those has it that the table's rows are in."""
+    whole: Account
+    """The account itself."""
     check: Callable[[], Checked]
     """Refuses a source that is another by now, or another account's: files and links are moved,
     and others open accounts."""
+    wide: Wide | None = None
+    """How the rows go to files, where each is drawn by itself."""
 
     def charged(self, ledger: Ledger, opening: Opening, *, key: str, fresh: bool) -> Charge:
         """Charge for it, or find what was charged before."""
@@ -105,19 +116,26 @@ class Work:
             about=self.request.about(),
         )
 
-    def released(self, answer: Answer, entry: int) -> Release:
-        """The rows with everything public about them; the cost is that in the account."""
+    def released(self, answer: Answer, entry: int, place: Place | None) -> Release | WideRelease:
+        """The rows with everything public about them; the cost is that in the account.
+
+        place: where the files are, if the rows are in files
+        """
+        during = self.table.windows
         guarantee = guarantee_of(
-            User(self.table.user),
+            unit_of(self.table.user, None if during is None else during.window),
             self.account,
-            self.event,
+            of_one_window(self.event),
             self.neighbours,
             vouched=dict(self.table.said).get("trusted_view"),
+            presence=None if during is None else presence_words(self.whole),
         )
         verb, account, question = self.request.verb, self.account.name, self.request
         facts = facts_of(
             *(answer, guarantee, verb, account, entry), question.asked(), question.settled()
         )
+        if place is not None:
+            return WideRelease(answer.rows, facts, place)
         return Release(answer.rows, facts, answer.withheld)
 
 
@@ -130,23 +148,27 @@ def run(
     fresh: bool,
     progress: Progress,
     entropy: Entropy,
-) -> Release:
+    to: To | None = None,
+) -> Release | WideRelease:
     """Perform one release, or show again what the same question was answered with before.
 
     What is dangerous is handed out here alone: ``entropy`` is the system's, and an auditor's for
     the release that it makes.
+
+    to: where the rows go, if they go to files
     """
     question = work.request.hash
     known = ledger.known(opening.account.name, question, key=key, fresh=fresh)
     if known is not None:
         _refuse_unpaid(work, known)
         if known.result is not None:
-            return _again(known, key, ledger)
+            return _again(known, key, ledger, to)
     stages = Stages((CHARGING, READING, *work.stages, STORED), progress)
     # Opened first: a server that refuses a connection does so before anything is charged.
     engine = work.table.engine
-    with heeding_stops():
+    with heeding_stops(), _staging(work, ledger, to) as staging:
         with engine.session(), Store(engine) as store:
+            _check_workers(work, staging)
             stages(CHARGING)
             # Last before the charge: whoever is told of a stage may take their time.
             checked = work.check()
@@ -156,17 +178,68 @@ def run(
             charge = work.charged(ledger, opening, key=own, fresh=fresh)
             _refuse_unpaid(work, charge)
             if charge.result is not None:
-                return _again(charge, key, ledger)
+                return _again(charge, key, ledger, to)
+            if staging is not None:
+                staging.belongs_to(charge.sequence)
             _log(charge, key, ledger, opening)
             stages(READING)
             session = Session(entropy.chance, entropy.new_key(), store, stages)
-            payload = _withholding_engine_errors(work, session, stages, charge.sequence, checked)
+            draw = _drawing(work, session, charge.sequence, staging, entropy)
+            payload = _withholding_engine_errors(work, draw, stages, charge.sequence, checked)
         # Dropping tables may have lost one: whoever stopped a release sees no rows of it.
         raise_if_stopped()
         stored = ledger.store_result(charge.sequence, payload)
-        stages(STORED)
         # Whether it is what was drawn here is nobody's to know [O2]: another may have been first.
-        return Release.from_bytes(stored, key=charge.key, signer=Signer(ledger, charge.sequence))
+        signer = Signer(ledger, charge.sequence)
+        if is_wide(stored):
+            release = _delivered(WideRelease.from_bytes(stored, key=charge.key, signer=signer))
+            stages(STORED)
+            return release
+        stages(STORED)
+        return Release.from_bytes(stored, key=charge.key, signer=signer)
+
+
+@contextmanager
+def _staging(work: Work, ledger: Ledger, to: To | None) -> Iterator[Staging | None]:
+    """A private folder for files that are not stored yet, if there will be any."""
+    if to is None:
+        yield None
+        return
+    from headcount.releases.wide.place import staging_in
+    from headcount.releases.wide.write import files_for
+
+    with staging_in(to.folder, ledger, files_for(work.table.engine, to.files)) as staging:
+        yield staging
+
+
+def _check_workers(work: Work, staging: Staging | None) -> None:
+    if staging is not None:
+        from headcount.releases.wide.write import check_workers
+
+        check_workers(work.table.engine, staging)
+
+
+def _drawing(
+    work: Work, session: Session, entry: int, staging: Staging | None, entropy: Entropy
+) -> Callable[[], Paid]:
+    """What reads and draws for this entry: into memory, or into files of a private folder.
+
+    A key for those who draw beside the data is made here, after the charge [WB2].
+    """
+    if staging is None or work.wide is None:
+        return lambda: work.released(work.read_and_draw(session), entry, None)
+    from headcount.releases.wide.write import write
+
+    place = Place(str(staging.folder), staging.path.name)
+    draw = partial(write, work.wide, session, staging, entropy.new_key())
+    return lambda: work.released(draw(), entry, place)
+
+
+def _delivered(release: WideRelease) -> WideRelease:
+    from headcount.releases.wide.place import deliver
+
+    deliver(release)
+    return release
 
 
 def _log(charge: Charge, key: str | None, ledger: Ledger, opening: Opening) -> None:
@@ -191,7 +264,7 @@ def _refuse_unpaid(work: Work, charge: Charge) -> None:
         )
 
 
-def _again(charge: Charge, key: str | None, ledger: Ledger) -> Release:
+def _again(charge: Charge, key: str | None, ledger: Ledger, to: To | None) -> Release | WideRelease:
     log.info("entry %d: shown again, no charge", charge.sequence)
     assert charge.result is not None  # noqa: S101  asked before
     words = (
@@ -200,7 +273,20 @@ def _again(charge: Charge, key: str | None, ledger: Ledger) -> Release:
     if key not in (None, charge.key):
         words = f"{words}. {_not_used(charge, key)}"
     signer = Signer(ledger, charge.sequence)
-    return Release.from_bytes(charge.result, key=charge.key, again=words, signer=signer)
+    if not is_wide(charge.result):
+        if to is not None:
+            raise UsageError(
+                f"This question was answered by entry {charge.sequence}, whose rows are in the "
+                "ledger: leave to= out, and write them where you like. Nothing was charged."
+            )
+        return Release.from_bytes(charge.result, key=charge.key, again=words, signer=signer)
+    release = WideRelease.from_bytes(charge.result, key=charge.key, again=words, signer=signer)
+    if to is None:
+        raise UsageError(
+            f"This question was answered by entry {charge.sequence}, whose rows are in files of "
+            f"{str(release.folder)!r}: release(to=...) shows them. Nothing was charged."
+        )
+    return _delivered(release)
 
 
 def _not_used(charge: Charge, key: str | None) -> str:
@@ -212,13 +298,13 @@ def _not_used(charge: Charge, key: str | None) -> str:
 
 
 def _withholding_engine_errors(
-    work: Work, session: Session, stages: Stages, entry: int, checked: Checked
+    work: Work, draw: Callable[[], Paid], stages: Stages, entry: int, checked: Checked
 ) -> bytes:
     # After the first read an exception may quote private rows, in its text or in its cause.
     # Raising outside the handler leaves no link to it.
     payload = stopped = None
     try:
-        drawn = work.released(work.read_and_draw(session), entry).to_bytes()
+        drawn = draw().to_bytes()
         # What was read is what was charged for, or else nobody sees it.
         if work.check().files != checked.files:
             raise EngineError

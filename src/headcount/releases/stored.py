@@ -11,6 +11,7 @@ from headcount.privacy.argument import NOTHING
 from headcount.releases.signing import Signer
 from headcount.results.facts import WITHHELD
 from headcount.results.release import Release
+from headcount.results.wide import WideRelease, is_wide
 from headcount.screens import quoted
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def stored_release(
     book: Ledger, start: str | None, account: str | None = None, part: int | None = None
-) -> Release:
+) -> Release | WideRelease:
     """The release of an entry, by its number or by how its key begins, in one account or in all.
 
     Without either it is the newest one.
@@ -54,7 +55,8 @@ def stored_release(
             "charge."
         )
     signer = Signer(book, charge.sequence)
-    return Release.from_bytes(charge.result, key=charge.key, again=charge.named, signer=signer)
+    kind = WideRelease if is_wide(charge.result) else Release
+    return kind.from_bytes(charge.result, key=charge.key, again=charge.named, signer=signer)
 
 
 def _newest(charges: list[dict[str, Any]]) -> str:
@@ -63,9 +65,9 @@ def _newest(charges: list[dict[str, Any]]) -> str:
     return str(max(entry["sequence"] for entry in charges))
 
 
-def of_withheld(release: Release) -> Release:
+def of_withheld(release: Release | WideRelease) -> Release:
     """The rows that a target withheld, as a release of their own: they are paid for too."""
-    if release.withheld is None:
+    if isinstance(release, WideRelease) or release.withheld is None:
         raise UsageError("No row of this release was withheld: all that were measured are in it.")
     notes = tuple(note for note in release.facts.notes if WITHHELD not in note)
     other = type(release)(release.withheld, replace(release.facts, notes=notes))

@@ -288,6 +288,7 @@ STATED = VERBS | LANGUAGES
 def planned(verb: str, dataset: Opened, **given: Any) -> Plan:
     """Read the arguments, refuse what cannot be, and plan."""
     stated = STATED[verb]
+    dataset.check_windows()
     said = checked_by(stated.checks, given.items())
     module, function = stated.plan.split(":")
     plan_of: Callable[..., Plan] = getattr(import_module(f"{PLANS}.{module}"), function)

@@ -51,6 +51,7 @@ def test_a_rounds_rows_say_whom_they_protect(tmp_path: Path, unit: Unit, words: 
     assert Fraction(facts.rho) == Fraction(1, 2)
     ledger.store_part(paid, 1, Release(ROWS, facts).to_bytes())
     again = stored_release(ledger, "fleet", part=1)
+    assert isinstance(again, Release)
     assert again.to_arrow().equals(ROWS)
     assert again.facts == facts
     for part in (None, 0):

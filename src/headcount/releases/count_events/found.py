@@ -169,11 +169,16 @@ class _FoundEvents:
             bounds = str(gaussian.bounds)
             limits = Limits(MAX_ROWS, MAX_GROUPS, LATTICE_BITS)
             contributions = clip_l2(
-                self.dataset.table, self.by, limits, max_l2_squared=bound**2, key=session.key
+                *(self.dataset.table, self.by, limits),
+                max_l2_squared=bound**2,
+                key=session.key,
+                counted=values,
             )
         else:
             mechanism = self.noise.with_rows(bound)
-            contributions = sample_rows(self.dataset.table, self.by, bound, key=session.key)
+            contributions = sample_rows(
+                self.dataset.table, self.by, bound, key=session.key, counted=values
+            )
             bounds = f"at most {bound:,} rows of each user are kept, sampled from all their rows"
         scale = 1 << contributions.lattice_bits
         groups, noisy_totals = draw_found(

@@ -236,5 +236,11 @@ class _EqualCount:
             method=METHODS[counted.method],
             bounds=BOUNDS,
             noise=f"discrete Gaussian, as much as each count allows: {promise_of(self.mechanism)}",
-            notes=notes_of(counted, withheld, self.mechanism, self.rules),
+            notes=notes_of(
+                counted,
+                withheld,
+                pairs.groups.take(counted.unmeasured),
+                self.mechanism,
+                self.rules,
+            ),
         )

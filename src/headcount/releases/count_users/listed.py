@@ -11,7 +11,7 @@ from headcount.mechanisms.centred_gaussian import CentredGaussian
 from headcount.releases.expected import OFF, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import largest_rows, with_error_bars
+from headcount.releases.rows import below_zero, largest_rows, with_error_bars
 from headcount.releases.session import Answer, Session
 from headcount.results.facts import CONFIDENCE
 
@@ -110,7 +110,7 @@ class _Listed:
             method=METHOD,
             bounds=BOUNDS,
             noise=self.noise,
-            notes=(f"{WHOLE_BAR}.", f"{self.shared}.", *self.rules),
+            notes=(f"{WHOLE_BAR}.", f"{self.shared}.", *below_zero(rows), *self.rules),
             stated={
                 "users of any listed group": float(users),
                 "sd of these": self.mechanism.users.sd,

@@ -16,6 +16,7 @@ from headcount.releases.count_users.notes import BAR, notes_of, promise_of, show
 from headcount.releases.expected import OFF, OFF_SDS, Case, limited
 from headcount.releases.facts import affordable_plan
 from headcount.releases.request import spell_groups
+from headcount.releases.rows import below_zero
 from headcount.releases.session import Answer, Session
 
 if TYPE_CHECKING:
@@ -147,12 +148,17 @@ class _LongList:
         session.progress(COLLECTING)
         pairs = ListedPairs(self.dataset.table, self.by, self.groups, session.store)
         counted = self.mechanism.draw(pairs, session.chance, progress=session.progress)
-        rows, withheld = shown_and_withheld(pairs.every_name(), counted)
+        names = pairs.every_name()
+        rows, withheld = shown_and_withheld(names, counted)
+        unmeasured = names.take(counted.unmeasured)
         return Answer(
             rows,
             withheld=withheld if withheld.num_rows else None,
             method=METHODS[counted.method],
             bounds=BOUNDS,
             noise=f"discrete Gaussian, as much as each count allows: {promise_of(self.mechanism)}",
-            notes=notes_of(counted, withheld, self.mechanism, self.rules),
+            notes=(
+                *notes_of(counted, withheld, unmeasured, self.mechanism, self.rules),
+                *below_zero(rows),
+            ),
         )

@@ -21,6 +21,7 @@ BAR = (
     "low to high covers the noise, and what counting heavy users for less leaves out, as measured "
     "privately"
 )
+MOST_NAMED = 5
 MOST_REACHED = 0.99
 """Beyond, nine in ten rows are expected within nothing that is worth saying."""
 SHARED = (
@@ -52,11 +53,21 @@ def shown_and_withheld(groups: pa.Table, counted: Counted) -> tuple[pa.Table, pa
 
 
 def notes_of(
-    counted: Counted, withheld: pa.Table, plan: EqualErrorPlan, rules: tuple[str, ...]
+    counted: Counted,
+    withheld: pa.Table,
+    unmeasured: pa.Table,
+    plan: EqualErrorPlan,
+    rules: tuple[str, ...],
 ) -> tuple[str, ...]:
     """What is withheld comes first where it is larger than what is shown."""
     method = f"Method {counted.method!r}: {counted.why}."
-    rest = (_expected(counted, plan), BAR + ".", *_left_out(counted), *rules)
+    rest = (
+        _expected(counted, plan),
+        BAR + ".",
+        *_left_out(counted, plan),
+        *_unmeasured(unmeasured),
+        *rules,
+    )
     if not withheld.num_rows:
         return (method, *rest)
     largest = withheld.take([int(np.argmax(withheld["count"]))]).to_pylist()[0]
@@ -99,12 +110,28 @@ def _expected(counted: Counted, plan: EqualErrorPlan) -> str:
     )
 
 
-def _left_out(counted: Counted) -> tuple[str, ...]:
+def _unmeasured(groups: pa.Table) -> tuple[str, ...]:
+    """Names of groups that were found and not measured, where they are few; else how many."""
+    if not groups.num_rows:
+        return ()
+    rows = groups.slice(0, MOST_NAMED).to_pylist()
+    names = ", ".join(repr(", ".join(label(value) for value in row.values())) for row in rows)
+    of_these = names if groups.num_rows <= MOST_NAMED else f"{names} and others"
+    return (
+        f"{groups.num_rows:,} more groups were found and are not shown, since to count them too "
+        f"would make the others less exact: {of_these}. They may be large, where few users make "
+        "them so.",
+    )
+
+
+def _left_out(counted: Counted, plan: EqualErrorPlan) -> tuple[str, ...]:
     lost = counted.lost
     if lost is None or not len(counted.counts):
         return ()
     return (
         f"Counting heavy users for less left out {lost.mean:.1%} of a count. That is estimated and "
-        f"added back: {lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest.",
+        f"added back: {lost.largest:.1%} of the largest rows, {lost.smallest:.1%} of the smallest. "
+        f"Fewer than about {plan.least_heavy:,.0f} users who have very much more than all others "
+        "are not seen at this spend, and what they lose is not in it.",
         f"{SHARED}.",
     )

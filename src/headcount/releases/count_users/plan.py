@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from headcount.contributions.bound import bound as bound_contributions
+from headcount.contributions.bound import bound_each_window
 from headcount.contributions.groups import Grouped, group_rows
 from headcount.contributions.tally import Tally
 from headcount.errors import UsageError
@@ -26,11 +27,15 @@ from headcount.releases.expected import NOT_LEFT_OUT, OFF, Case, limited
 from headcount.releases.facts import affordable_plan, limit_for, require_add_remove
 from headcount.releases.released_sizes import released_sizes, with_sizes
 from headcount.releases.request import spell_groups
-from headcount.releases.rows import draw_found, draw_known, largest_rows, with_error_bars
+from headcount.releases.rows import EachGroup, largest_rows
 from headcount.releases.session import Answer, Session
+from headcount.releases.wide.wide import Wide
+from headcount.releases.windows import Over, over_windows
 from headcount.results.facts import CONFIDENCE, NOISE_ONLY
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from headcount.contributions.listed import Groups
     from headcount.mechanisms.protocol import CountsEvery, CountsLarge
     from headcount.privacy.budget import Budget
@@ -62,7 +67,8 @@ def plan_count_users(
     grouped = group_rows(dataset.table, by, groups)
     given = grouped.given
     limit = limit_for(account, spend)
-    adapts = within is not None or (groups is None and bound is None)
+    over = over_windows(dataset.table.windows, Over.EACH)
+    adapts = within is not None or (groups is None and bound is None and over is None)
     if method == "auto" and adapts and within is None and top is not None and top <= MOST_PEELED:
         method = "peel"
     if method in ("peel", "equal") or (method == "auto" and adapts):
@@ -80,7 +86,8 @@ def plan_count_users(
         from headcount.releases.count_users.sample import plan_sample
 
         return plan_sample(dataset, by, given, grouped, bound, limit, top)
-    is_plain = method == "auto" and bound is None and account.neighbours is Neighbours.ADD_REMOVE
+    adds = account.neighbours is Neighbours.ADD_REMOVE
+    is_plain = method == "auto" and bound is None and over is None and adds
     if is_plain and given is not None and groups is not None and len(given) > 1:
         if len(given) <= MOST_GROUPS:
             return plan_listed(dataset, by, grouped, groups, limit, top)
@@ -88,7 +95,11 @@ def plan_count_users(
             dataset, by, grouped.rules, limit, within, method, groups=given, top=top
         )
     bounds, mechanism, how = _noise(account, grouped, bound, method, limit)
-    return _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top).plan(groups)
+    # Laplace noise: what somebody in several windows pays is not proved to be a multiple.
+    how_over = None if method == "laplace" else over
+    return _Count(dataset, account, by, given, grouped, bounds, mechanism, how, top, how_over).plan(
+        groups
+    )
 
 
 def _check_adaptive(account: Account, bound: int | None, method: str) -> None:
@@ -142,6 +153,8 @@ class _Count:
     mechanism: CountsEvery | CountsLarge
     method: str
     top: int | None
+    over: Over | None = None
+    """How several windows are bounded, where there are several."""
 
     def plan(self, groups: Sequence[Any] | None) -> Plan:
         """The plan of it; ``groups`` as they were given."""
@@ -164,6 +177,8 @@ class _Count:
             details=self.details(),
             neighbours=self.neighbours,
             expects=self.expects,
+            wide=self.wide,
+            over=self.over,
         )
 
     def expects(self) -> tuple[Case, ...]:
@@ -186,15 +201,11 @@ class _Count:
         return self.groups is None or self.bounds.max_groups > self.bounds.full_groups
 
     @property
-    def sd(self) -> float:
-        return self.mechanism.sd / self.bounds.scale
-
-    @property
     def noise(self) -> str:
-        half_width = self.mechanism.error_bound(CONFIDENCE) / self.bounds.scale
+        each = self.each
         return (
-            f"{self.mechanism.law.name}, sd {self.sd:.3g} users: "
-            f"{CONFIDENCE:.0%} of counts move by less than {half_width:.3g}"
+            f"{self.mechanism.law.name}, sd {each.sd:.3g} users: "
+            f"{CONFIDENCE:.0%} of counts move by less than {each.half_width:.3g}"
         )
 
     def details(self) -> tuple[tuple[str, str], ...]:
@@ -213,26 +224,38 @@ class _Count:
             ("rules", " ".join(self.grouped.rules)),
         )
 
-    def read_and_draw(self, session: Session) -> Answer:
-        true_tally = Tally(
-            bound_contributions(
+    @property
+    def each(self) -> EachGroup:
+        return EachGroup(self.mechanism, self.bounds.scale)
+
+    @property
+    def wide(self) -> Wide | None:
+        """How rows go to files, where none of them needs the others."""
+        return Wide(self.tally, self.each, self.answer) if self.top is None else None
+
+    def tally(self, session: Session) -> Tally:
+        if self.over is None:
+            contributions = bound_contributions(
                 self.dataset.table, self.by, self.bounds, key=session.key, groups=self.groups
-            ),
-            self.neighbours,
-        )
-        if self.mechanism.threshold is None:
-            groups, noisy_totals = draw_known(true_tally, self.mechanism, session.chance)
+            )
         else:
-            groups, noisy_totals = draw_found(true_tally, self.mechanism, session.chance)
-        rows = with_error_bars(
-            groups,
-            noisy_totals,
-            self.bounds.scale,
-            self.mechanism.sd,
-            self.mechanism.error_bound(CONFIDENCE),
-        )
+            contributions = bound_each_window(
+                self.dataset.table,
+                self.by,
+                self.bounds,
+                session.store,
+                key=session.key,
+                groups=self.groups,
+            )
+        return Tally(contributions, self.neighbours)
+
+    def read_and_draw(self, session: Session) -> Answer:
+        rows = self.each.draw(self.tally(session), session.chance)
+        return self.answer(largest_rows(rows, self.top))
+
+    def answer(self, rows: pa.Table) -> Answer:
         return Answer(
-            largest_rows(rows, self.top),
+            rows,
             method=self.method,
             bounds=str(self.bounds),
             noise=self.noise,
