@@ -47,6 +47,8 @@ def answers(table: Any, key: bytes, max_value: int = 1) -> list[list[int]]:
         found.append(pairs.discover(BOUNDS, everything))
         assert pairs.groups.num_rows == N_GROUPS
         every_name, pairs.groups = pairs.groups, pairs.groups.slice(0, N_GROUPS // 3)
+        found.append(pairs.largest_others(N_GROUPS).ask())
+        found.append(pairs.count_of_other(1).ask())
         others = pairs.others()
         found.append(others.discover(BOUNDS, everything))
         pairs.take_in(others)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from headcount.contributions.events import Events, users_of
 from headcount.contributions.store import Store
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
+from headcount.privacy.bounds import Bounds
 from headcount.privacy.length import Length, Norm
 
 GROUPS = [None, *(f"straße {g:02d}" for g in range(40))]
@@ -37,6 +38,7 @@ def answers(table: Any, tally_of: Any) -> list[Any]:
                 length = Length.of(norm, bound)
                 found.append(tally_of(asked.clipped(length)).to_pydict())
                 found.append(asked.clipped_off(length, 3.7 * bound, 1 << 20).ask().tolist())
+        found.append(asked.far_beyond((3, 9, 200), Bounds(64, 1, 20)).ask().tolist())
     return found
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headcount.errors import LedgerError
 from headcount.privacy import event as law
-from headcount.privacy.event import Composed, from_record, to_record
+from headcount.privacy.event import Composed, Rounds, Windowed, from_record, to_record
 
 DEFAULTS = {"first_more": Fraction(1), "second_more": Fraction(0), "third_more": None}
 LATER: dict[str, type[Any]] = {
@@ -33,23 +33,48 @@ sizes = dict.fromkeys(law._ABOVE_ZERO, numbers.filter(bool))
 optional = st.fixed_dictionaries({}, optional=dict.fromkeys(DEFAULTS, numbers | st.just(1)))
 
 
+AROUND = (Composed.kind, Rounds.kind, Windowed.kind)
+"""Kinds that have others in them."""
+ranges = st.tuples(st.integers(-(10**8), 10**8 - 10**5), st.integers(0, 10**5))
+
+
 def plain(kinds: dict[str, type[Any]], more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     def of(cls: type[Any]) -> st.SearchStrategy[Any]:
         required = [one.name for one in fields(cls) if one.name not in DEFAULTS]
         given = st.fixed_dictionaries({name: sizes.get(name, numbers) for name in required})
         return st.builds(lambda values, extra: cls(**values, **extra), given, more)
 
-    return st.one_of([of(cls) for kind, cls in kinds.items() if kind != Composed.kind])
+    return st.one_of([of(cls) for kind, cls in kinds.items() if kind not in AROUND])
 
 
 def events(kinds: dict[str, type[Any]], more: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    composed = kinds[Composed.kind]
-    return st.recursive(
+    composed, rounds = kinds[Composed.kind], kinds[Rounds.kind]
+    windowed = kinds[Windowed.kind]
+    inside = st.recursive(
         plain(kinds, more),
-        lambda parts: st.builds(
-            lambda some, extra: composed(tuple(some), **extra), st.lists(parts, max_size=3), more
+        lambda parts: st.one_of(
+            st.builds(
+                lambda some, extra: composed(tuple(some), **extra),
+                st.lists(parts, max_size=3),
+                more,
+            ),
+            st.builds(
+                lambda some, n, extra: rounds(tuple(some), n, **extra),
+                st.lists(parts, max_size=3),
+                numbers,
+                more,
+            ),
         ),
         max_leaves=8,
+    )
+    return inside | st.builds(
+        lambda asked, times, event, extra: windowed(
+            first=asked[0], last=sum(asked), times=times, event=event, **extra
+        ),
+        ranges,
+        st.integers(1, 10**10),
+        inside,
+        more,
     )
 
 
@@ -59,7 +84,8 @@ def through_json(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def field_names(record: dict[str, Any]) -> set[str]:
-    return set(record).union(*(field_names(part) for part in record.get("events", ())))
+    parts = [*record.get("events", ()), *([record["event"]] if "event" in record else [])]
+    return set(record).union(*map(field_names, parts))
 
 
 @settings(deadline=None)

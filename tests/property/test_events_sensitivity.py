@@ -15,6 +15,7 @@ from headcount.contributions import Tally
 from headcount.contributions.events import Events
 from headcount.contributions.store import Store
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
+from headcount.privacy.bounds import Bounds
 from headcount.privacy.length import Length, Norm
 from headcount.privacy.neighbours import Neighbours
 from headcount.tables import open_table
@@ -30,7 +31,8 @@ users = st.lists(
 )
 lengths = st.one_of(st.sampled_from([1, Fraction(21, 20), 2, 10**9]), st.floats(1, 3000))
 
-Answer = tuple[dict[Any, int], np.ndarray, int]
+Answer = tuple[dict[Any, int], np.ndarray, int, np.ndarray]
+FAR = Bounds(len(GROUPS), 1, 20)
 
 
 def answers(rows: dict[str, list[tuple[Any, int]]], length: Length) -> Answer:
@@ -52,7 +54,8 @@ def answers(rows: dict[str, list[tuple[Any, int]]], length: Length) -> Answer:
         (names,) = part.every_name().columns
         totals = dict(zip(names.to_pylist(), part.query.ask().tolist(), strict=True))
         curve = events.weight_curve(candidates(length.norm), cap, 20).ask()
-        return totals, curve, int(events.clipped_off(length, 5.0, UNIT).ask()[0])
+        far = events.far_beyond((2, 8, 100), FAR).ask()
+        return totals, curve, int(events.clipped_off(length, 5.0, UNIT).ask()[0]), far
 
 
 @settings(
@@ -82,5 +85,7 @@ def test_no_user_moves_an_answer_too_far(
         assert max(moves) <= limit.linf
         assert abs(left[1] - right[1]).max() <= cap
         assert abs(left[2] - right[2]) <= UNIT
+        far = FAR.sensitivity(neighbours, 3 * len(GROUPS))
+        assert int(((left[3] - right[3]) ** 2).sum()) <= far.l2_squared
     assert (with_one[1] >= without[1]).all()
     assert (np.diff(with_one[1]) <= 0).all()

@@ -18,8 +18,10 @@ from headcount.contributions import read
 from headcount.contributions.arithmetic import floor_ratio, one_if
 from headcount.contributions.bounded import SEAL, VALUE, BoundedContributions
 from headcount.contributions.clip import MARGIN, N_ROWS, NORM
+from headcount.contributions.far import far_beyond
 from headcount.contributions.groups import INDEX, USER, group_rows
 from headcount.contributions.store import Store
+from headcount.privacy.bounds import Bounds
 from headcount.privacy.length import Length, Norm
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.query import Query
@@ -172,6 +174,11 @@ class Events:
         placed = heavy.select(hc_lost=bounded.cast("int64"))
         query = placed.agg(hc_total=cast_always(placed["hc_lost"].sum(), "int64"))
         return read.one_row(self._store.engine, query)
+
+    def far_beyond(self, edges: Sequence[int], bounds: Bounds) -> Query[NDArray[np.int64]]:
+        """Users with so many rows in a group, by group, between edges of cells [L6]."""
+        engine, relation = self._store.engine, self._neighbours
+        return far_beyond(self._values, self.n_groups, edges, bounds, engine, relation)
 
 
 def users_of(

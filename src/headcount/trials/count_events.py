@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from headcount.audit.greybox import Declared, Recording, compare
-from headcount.audit.neighbours import MARK, Group, Pair, Rows, pairs
+from headcount.audit.neighbours import MARK, VICTIM, Group, Pair, Rows, pairs
 from headcount.audit.verdict import Finding
 from headcount.contributions import events as queries
+from headcount.contributions import far as far_users
 from headcount.contributions.tally import Tally
 from headcount.mechanisms import clip_choice
 from headcount.noise.discrete_gaussian import DiscreteGaussian
@@ -23,7 +24,7 @@ from headcount.privacy.event import Composed, GaussianNoise, LaplaceNoise, Selec
 from headcount.privacy.length import Length, Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
 from headcount.releases.choices import EventsMethod
-from headcount.releases.count_events import known
+from headcount.releases.count_events import far, known
 from headcount.releases.plan import Plan
 from headcount.trials.door import opened, released, shown_in
 from headcount.trials.gaussian import public_groups
@@ -36,6 +37,14 @@ CHOSEN = 15
 
 PAIRS = [pairs(5, 12)[index] for index in (1, 3, 5, 6, 7)]
 MANY, HEAVY = PAIRS[-2].name, PAIRS[-1].name
+FAR = "users of a few groups, and one with very many rows in all of them"
+PAIRS.append(
+    Pair(
+        FAR,
+        tuple((f"u{i}", f"g{j}", 30 * (i % 3)) for i in range(9) for j in range(i % 4)),
+        tuple((VICTIM, f"g{j}", 30 + 300 * (j % 2)) for j in range(12)),
+    )
+)
 Swap = Callable[[], AbstractContextManager[Any]]
 NO_SWAP: Swap = nullcontext
 
@@ -51,7 +60,9 @@ def recording(
 ) -> tuple[Recording, Plan]:
     """What reached each stage: scores, what was clipped off, and totals by group."""
     recorder = Recorder(taken=CHOSEN)
-    with opened(arrow_table(rows), neighbours=str(neighbours)) as data:
+    # Who stands out from noise as large as this is everyone; what follows from it is public.
+    nobody = swapped(far.Seen, "of", lambda users, *_: far.Seen.nobody(len(users)))
+    with nobody, opened(arrow_table(rows), neighbours=str(neighbours)) as data:
         plan = data.count_events(GROUP, groups=groups, method=method, spend="1")
         said = f"{plan}\n{plan.explain()}"
         release = released(plan, recorder)
@@ -64,7 +75,7 @@ def declared(plan: Plan, n_groups: int) -> list[Declared]:
     """What the event says was paid for, in the units of the chosen bound."""
     event = plan.work.event
     assert isinstance(event, Composed)  # noqa: S101  the verb composes its stages
-    choice, loss, noise = event.events
+    choice, loss, *beyond, noise = event.events
     assert isinstance(choice, Selection)  # noqa: S101  the bound is chosen first
     assert isinstance(loss, GaussianNoise)  # noqa: S101  what it takes is measured second
     norm = Norm.L1 if isinstance(noise, LaplaceNoise) else Norm.L2
@@ -87,6 +98,13 @@ def declared(plan: Plan, n_groups: int) -> list[Declared]:
         Declared(
             settings_of(DiscreteGaussian(loss.sigma_squared * unit**2)),
             l2_squared=float(loss.l2_squared * unit**2),
+        ),
+        *(
+            Declared(
+                settings_of(DiscreteGaussian(one.sigma_squared)), l2_squared=float(one.l2_squared)
+            )
+            for one in beyond
+            if isinstance(one, GaussianNoise)
         ),
         Declared(settings_of(law), **distance),
     ]
@@ -118,7 +136,7 @@ def _as_shipped(effort: Effort) -> Sequence[Finding]:
     for method in methods:
         for neighbours in Neighbours:
             every = effort is Effort.FULL and (method, neighbours) == ("gaussian", "add-remove")
-            for some in (None,) if every else (MANY, HEAVY):
+            for some in (None,) if every else (MANY, HEAVY, FAR):
                 findings += _grey(NO_SWAP, method, neighbours, some)
     return findings
 
@@ -141,6 +159,20 @@ def _uncapped() -> AbstractContextManager[Any]:
         return replace(_weight_curve(self, candidates, 1 << 40, bits), sensitivity=claimed)
 
     return swapped(queries.Events, "weight_curve", curve)
+
+
+def _whole_weights() -> AbstractContextManager[Any]:
+    return swapped(far_users, "exact_weight", lambda n, bounds: n * 0 + bounds.scale)
+
+
+def _free_far() -> AbstractContextManager[Any]:
+    shipped: Any = vars(known._KnownCount)["event"].fget
+
+    def event(count: known._KnownCount) -> Composed:
+        free: Composed = shipped(replace(count, far=None))
+        return free
+
+    return swapped(known._KnownCount, "event", property(event))
 
 
 def _as_if_added() -> AbstractContextManager[Any]:
@@ -167,6 +199,14 @@ TRIAL = Trial(
         Case(
             "ratios without a cap",
             lambda _effort: _grey(_uncapped, "gaussian", Neighbours.ADD_REMOVE, MANY),
+        ),
+        Case(
+            "whole weights of users far beyond the bound",
+            lambda _effort: _grey(_whole_weights, "gaussian", Neighbours.ADD_REMOVE, FAR),
+        ),
+        Case(
+            "users far beyond the bound counted without charge",
+            lambda _effort: _grey(_free_far, "gaussian", Neighbours.ADD_REMOVE, FAR),
         ),
         Case(
             "Gaussian noise for add-remove where users are replaced",

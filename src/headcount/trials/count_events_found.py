@@ -33,6 +33,7 @@ from headcount.trials.door import one_key, opened, released, shown_in
 from headcount.trials.seam import Recorder, calls_of, choice_settings, settings_of, swapped
 from headcount.trials.tables import GROUP, arrow_table
 from headcount.trials.trial import Case, Effort, Trial
+from headcount.trials.verb_plants import beside_the_engine
 
 Swap = Callable[[], AbstractContextManager[Any]]
 CANDIDATE = 3
@@ -118,9 +119,9 @@ def all_rows() -> AbstractContextManager[None]:
     """Every row of a user counts, not a sample of them."""
     shipped = sample_rows
 
-    def every(table: Any, by: Any, bound: int, *, key: bytes) -> Any:
-        claimed = shipped(table, by, bound, key=key).sensitivity
-        return replace(shipped(table, by, 1 << 20, key=key), sensitivity=claimed)
+    def every(table: Any, by: Any, bound: int, **named: Any) -> Any:
+        claimed = shipped(table, by, bound, **named).sensitivity
+        return replace(shipped(table, by, 1 << 20, **named), sensitivity=claimed)
 
     return swapped(module, "sample_rows", every)
 
@@ -129,8 +130,8 @@ def support_before_sampling() -> AbstractContextManager[None]:
     """Groups of which no row was kept are there, with a count of 0, as printed."""
     shipped = sample_rows
 
-    def with_zeros(table: Any, by: Any, bound: int, *, key: bytes) -> Any:
-        kept = shipped(table, by, bound, key=key)
+    def with_zeros(table: Any, by: Any, bound: int, **named: Any) -> Any:
+        kept = shipped(table, by, bound, **named)
         every = rows_of_pairs(kept.grouped)
         zeros = every.select(*kept.grouped.columns, **{VALUE: every["hc_n_rows"] * 0})
         return replace(kept, expr=kept.expr.union(zeros))
@@ -142,9 +143,9 @@ def no_norm() -> AbstractContextManager[None]:
     """Users keep the norm they have."""
     shipped = clip_l2
 
-    def unclipped(table: Any, by: Any, limits: Any, *, max_l2_squared: int, key: bytes) -> Any:
-        clipped = shipped(table, by, limits, max_l2_squared=max_l2_squared, key=key)
-        longer = shipped(table, by, limits, max_l2_squared=1 << 30, key=key)
+    def unclipped(table: Any, by: Any, limits: Any, *, max_l2_squared: int, **named: Any) -> Any:
+        clipped = shipped(table, by, limits, max_l2_squared=max_l2_squared, **named)
+        longer = shipped(table, by, limits, max_l2_squared=1 << 30, **named)
         return replace(longer, sensitivity=clipped.sensitivity)
 
     return swapped(module, "clip_l2", unclipped)
@@ -165,12 +166,11 @@ def end_from_data() -> AbstractContextManager[None]:
     shipped = module._FoundEvents._choose
 
     def choose(count: Any, session: Any, values: Any) -> int:
-        expr = count.dataset.table.expr
-        rows = expr.group_by(count.dataset.table.user).agg(n=expr.count())
-        engine: Any = count.dataset.table.engine
-        largest = engine.connection.execute(rows.agg(most=rows["n"].max()))["most"][0]
+        table = count.dataset.table
+        rows = table.expr.group_by(table.user).agg(n=table.expr.count())
+        largest = beside_the_engine(table, rows.agg(most=rows["n"].max()))
         every = [bound for bound in module.candidate_bounds() if bound < largest]
-        with swapped(module, "candidate_bounds", lambda: (*every, int(largest), 1 << 18)):
+        with swapped(module, "candidate_bounds", lambda: (*every, largest, 1 << 18)):
             return shipped(count, session, values)
 
     return swapped(module._FoundEvents, "_choose", choose)

@@ -21,6 +21,8 @@ from headcount.mechanisms.bound_choice import BoundChoice
 from headcount.mechanisms.centred_gaussian import CentredGaussian
 from headcount.mechanisms.chance import Chance
 from headcount.mechanisms.clip_choice import ClipChoice
+from headcount.mechanisms.equal_error.overlooked import Overlooked
+from headcount.mechanisms.equal_error.tuning import OVERLOOKED_ROWS
 from headcount.mechanisms.exponential_quantile import ExponentialQuantile
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
@@ -95,6 +97,12 @@ def _clips(answer: Integers, chance: Chance) -> object:
     return _asked(choice)(np.sort(weights)[::-1], chance)
 
 
+def _overlooked(answer: Integers, chance: Chance) -> object:
+    looks = Overlooked.calibrate(ONE)
+    counts = np.resize(np.sort(answer)[::-1], OVERLOOKED_ROWS + 1)
+    return looks.look(given(looks.sensitivity, np.sort(counts)[::-1]), [], chance)
+
+
 def _centred(answer: Integers, chance: Chance) -> object:
     mechanism = CentredGaussian.calibrate(N, ONE)
     users = given(mechanism.users.sensitivity, answer[:1])
@@ -126,6 +134,7 @@ DRAWS: dict[str, Sequence[Draw]] = {
     "radius": [_asked(Radius(HALF, ADD))],
     "size_choice": [_asked(SizeChoice(HALF, 0.3), np.full(N, 9))],
     "bound_choice": [_bounds],
+    "equal_error": [_overlooked],
     "clip_choice": [_clips],
     "binomial_selection": [binomial(BinomialSelection, method) for method in ("dense", "sparse")],
     "private_count_release": [

@@ -59,7 +59,8 @@ def released(
     **how: Any,
 ) -> Release:
     """What ``plan.release()`` gives, drawn from this chance under this key."""
-    return replace(plan, _entropy=Entropy(chance, new_key)).release(**how)
+    release: Release = replace(plan, _entropy=Entropy(chance, new_key)).release(**how)
+    return release
 
 
 def shown_in(release: Release, recorder: Recorder) -> dict[int, Any]:

@@ -21,22 +21,28 @@ from headcount.contributions.store import Store
 from headcount.mechanisms.equal_error import tuning as tuning_module
 from headcount.mechanisms.equal_error.listed import EqualErrorListed
 from headcount.mechanisms.equal_error.mechanism import EqualError
+from headcount.mechanisms.equal_error.overlooked import Overlooked
+from headcount.mechanisms.equal_error.reading import Crowd
 from headcount.privacy.spend import Zcdp
 from headcount.tables import open_table
 from headcount.trials.equal_error_mutants import (
     delta_twice,
     every_cell_below,
     free_bias,
+    free_heaps,
     free_heavy,
+    free_large,
     free_weights,
     more_delta,
     no_cap,
     no_clip,
     no_norm,
     no_values,
+    sharp_looks,
     short_reach,
     whole_weights,
     whole_weights_of_a_list,
+    whole_weights_of_heaps,
     wide_clip,
 )
 from headcount.trials.seam import swapped
@@ -51,10 +57,13 @@ VICTIMS = {
     "one user in one group": range(1),
     "one user in the ten rarest": range(N_GROUPS - 10, N_GROUPS),
 }
-STAGES = 10
-STAGES_AGAIN = 5
-LISTED_CALLS = {"single": 2, "centred": 3}
-"""How often the branches of a list draw; the branch that measures has the stages of the others."""
+STAGES = 11
+STAGES_OF_ROWS = 2
+"""Users by their rows, and by their rows in each group."""
+STAGES_AGAIN = 5 + 2 * tuning_module.MOST_OVERLOOKED - 1
+"""Those of a second discovery; and looks that each see a large group, whose users are counted."""
+LISTED_CALLS = {"equal": STAGES - 1, "single": 2, "centred": 3}
+"""How often the branches of a list draw; where groups are listed, none is overlooked."""
 N_LATER = 15
 """Groups that only a second discovery finds."""
 ROWS, MAX_VALUE = 60, 50
@@ -97,11 +106,15 @@ def stages(victim: str, max_value: int = 1, n_later: int = 0) -> list[Finding]:
         times = 1 if max_value == 1 else ROWS
         more = base + [(N_USERS, group) for group in VICTIMS[victim]] * times
         one, other = (stack.enter_context(opened(rows, max_value)) for rows in (more, base))
+        # As where users are in very many groups: then large ones are looked for.
+        stack.enter_context(swapped(Crowd, "most_groups", property(lambda _crowd: 2.0**20)))
         if n_later:
             stack.enter_context(swapped(tuning_module, "AGAIN_ROWS", 10))
+            # As where they stand out by far: some tens of users are all that these groups have.
+            stack.enter_context(swapped(Overlooked, "reach", property(lambda _looks: 9)))
         mechanism = EqualError.calibrate(LIMIT, 0.10, "equal", max_value=max_value)
         mechanism.draw(Twin(one, other, log, n_later), log)
-    n_stages = STAGES + (max_value > 1) + (STAGES_AGAIN if n_later else 0)
+    n_stages = STAGES + STAGES_OF_ROWS * (max_value > 1) + (STAGES_AGAIN if n_later else 0)
     n_seen = log.n_stages
     if n_seen < n_stages:
         raise ValueError(f"{n_seen} stages were seen, not {n_stages}")
@@ -120,7 +133,7 @@ def listed_stages(victim: str, method: str = "equal") -> list[Finding]:
         one, other = (stack.enter_context(opened_list(rows, groups)) for rows in (more, base))
         mechanism = EqualErrorListed.calibrate(LIMIT, len(groups), 0.10, method)
         mechanism.draw(ListedTwin(one, other, log), log)
-    n_seen, n_stages = log.n_stages, STAGES if method == "equal" else LISTED_CALLS[method]
+    n_seen, n_stages = log.n_stages, LISTED_CALLS[method]
     undeclared = Finding(Tier.GREY_BOX, log.subject, "other calls", 0, abs(n_seen - n_stages))
     return [*log.findings, *log.in_all(LIMIT), undeclared]
 
@@ -157,7 +170,7 @@ def _again(effort: Effort) -> Sequence[Finding]:
 
 
 def _as_shipped(effort: Effort) -> Sequence[Finding]:
-    listed = _listed(nullcontext, ("equal", *LISTED_CALLS))
+    listed = _listed(nullcontext, tuple(LISTED_CALLS))
     return [
         *_examined(nullcontext, EVERY, USERS_AND_ROWS)(effort),
         *_again(effort),
@@ -169,6 +182,18 @@ def _delta_twice(effort: Effort) -> Sequence[Finding]:
     """All of delta for either discovery: what both may let out is more than was asked for."""
     with delta_twice():
         return _again(effort)
+
+
+def _looking(
+    broken: Callable[[], AbstractContextManager[None]],
+) -> Callable[[Effort], Sequence[Finding]]:
+    """Where there are large groups beside those that are discovered."""
+
+    def examined(_effort: Effort) -> Sequence[Finding]:
+        with broken():
+            return stages(EVERY[0], n_later=N_LATER)
+
+    return examined
 
 
 EVERY = tuple(VICTIMS)
@@ -184,11 +209,15 @@ TRIAL = Trial(
         Case("a reach that leaves users out", _examined(short_reach, EVERY[:1])),
         Case("no norm on class totals", _examined(no_norm, EVERY[:1])),
         Case("rows forgotten in the norm", _examined(no_values, EVERY[1:2], USERS_AND_ROWS[1:])),
+        Case("whole weights of heaps", _examined(whole_weights_of_heaps, EVERY[:1], (MAX_VALUE,))),
+        Case("heaps that are not charged", _examined(free_heaps, EVERY[:1], (MAX_VALUE,))),
         Case("whole weights in discovery", _examined(whole_weights, EVERY[:1])),
         Case("whole weights of a list", _listed(whole_weights_of_a_list)),
         Case("weights of a list that are not charged", _listed(free_weights)),
         Case("a list without a clip", _listed(no_clip)),
         Case("a bias query that is not charged", _examined(free_bias, EVERY[:1])),
+        Case("a look at twice the epsilon that is charged", _looking(sharp_looks)),
+        Case("large groups counted without charge", _looking(free_large)),
         Case("heavy users counted without charge", _examined(free_heavy, EVERY[:1])),
         Case("a user in many cells", _examined(every_cell_below, EVERY[:1])),
     ),

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from headcount.accounting.filter import Filter
+from headcount.contributions import far as far_module
 from headcount.contributions import listed_pairs as listed_module
 from headcount.contributions import pairs as pairs_module
 from headcount.contributions.equal_error import known as known_module
@@ -19,6 +20,7 @@ from headcount.contributions.equal_error.norm_limits import NormLimits
 from headcount.mechanisms.equal_error import stages as stages_module
 from headcount.mechanisms.equal_error import tuning as tuning_module
 from headcount.mechanisms.equal_error.listed import ListedRun
+from headcount.mechanisms.equal_error.overlooked import Overlooked
 from headcount.mechanisms.equal_error.plan import EqualErrorPlan
 from headcount.mechanisms.gaussian import Gaussian
 from headcount.privacy.query import Query
@@ -107,6 +109,16 @@ def whole_weights() -> AbstractContextManager[None]:
     return swapped(pairs_module, "exact_weight", lambda n, bounds: n * 0 + bounds.scale)
 
 
+def whole_weights_of_heaps() -> AbstractContextManager[None]:
+    """Users weigh one in every group where they have many rows."""
+    return swapped(far_module, "exact_weight", lambda n, bounds: n * 0 + bounds.scale)
+
+
+def free_heaps() -> AbstractContextManager[None]:
+    """Where a few have very many rows is not charged."""
+    return _unpaid(lambda run: tuning_module.EVENTS.heaps * run.plan.limit.rho)
+
+
 def whole_weights_of_a_list() -> AbstractContextManager[None]:
     """Users weigh one in every listed group, however many they have."""
     return swapped(listed_module, "exact_weight", lambda n, bounds: n * 0 + bounds.scale)
@@ -135,11 +147,30 @@ def free_heavy() -> AbstractContextManager[None]:
     return _free("heavy")
 
 
+def free_large() -> AbstractContextManager[None]:
+    """To count the users of a group that was overlooked is not charged."""
+    return _unpaid(lambda run: tuning_module.COUNTED * run.plan.limit.rho)
+
+
+def sharp_looks() -> AbstractContextManager[None]:
+    """Large groups are looked for at twice the epsilon that is charged."""
+    shipped = Overlooked.look
+
+    def look(own: Overlooked, *given: Any) -> Any:
+        return shipped(replace(own, epsilon=2 * own.epsilon), *given)
+
+    return swapped(Overlooked, "look", look)
+
+
 def _free(share: str) -> AbstractContextManager[None]:
+    return _unpaid(lambda run: getattr(run.plan.shares, share))
+
+
+def _unpaid(what: Callable[[Any], Fraction]) -> AbstractContextManager[None]:
     shipped = stages_module.Run.noisy
 
     def noisy(run: Any, query: Query[Integers], rho: Fraction) -> Any:
-        if rho != getattr(run.plan.shares, share):
+        if rho != what(run):
             return shipped(run, query, rho)
         mechanism = Gaussian.calibrate(query.sensitivity, Zcdp(rho))
         return mechanism.draw(query, run.chance), mechanism.sd

@@ -14,7 +14,7 @@ import numpy as np
 from headcount.accounting.compose import cost
 from headcount.accounting.laplace import laplace_cost
 from headcount.noise.discrete_laplace import DiscreteLaplace
-from headcount.privacy.event import Composed, Event, Filtered, SampleThreshold
+from headcount.privacy.event import Composed, Event, Filtered, SampleThreshold, Windowed
 from headcount.privacy.spend import Zcdp
 from headcount.trials.seam import Asked, Charge, Choice, Limit, Noise
 
@@ -24,6 +24,8 @@ def parts_of(event: Event) -> list[Event]:
 
     A sample's stands for none: the engine tosses its coins, under the key of the release.
     """
+    if isinstance(event, Windowed):
+        return parts_of(event.event)
     if isinstance(event, Composed):
         return [part for one in event.events for part in parts_of(one)]
     return [] if isinstance(event, SampleThreshold) else [event]

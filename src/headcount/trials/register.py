@@ -10,6 +10,7 @@ MECHANISMS = (
     "reading",
     "door",
     "repeats",
+    "windows",
     "discrete_laplace",
     "discrete_gaussian",
     "selection",
@@ -33,6 +34,7 @@ MECHANISMS = (
     "laplace_histogram",
     "radius",
     "binomial_selection",
+    "bucket_chance",
     "decided",
     "verbs",
     "count_users",
@@ -41,6 +43,7 @@ MECHANISMS = (
     "distribution",
     "quantiles",
     "fleet",
+    "fleet_noise",
 )
 
 

@@ -48,7 +48,7 @@ def ordered_by_true_count() -> AbstractContextManager[Any]:
                     by_total = partial(part._read().sort_by, [(TOTAL, "descending")])
                     yield GroupTotals(part.query.sensitivity, by_total)
 
-        return shipped_found(Ordered, mechanism, chance)  # type: ignore[arg-type]
+        return shipped_found(Ordered, mechanism, chance)
 
     def unsorted(groups: Any, noisy_totals: Any, *options: Any) -> Any:
         numbered = groups.select([]).append_column("n", [np.arange(len(noisy_totals))])
@@ -59,16 +59,16 @@ def ordered_by_true_count() -> AbstractContextManager[Any]:
 
     shipped_found, shipped_rows = rows.draw_found, rows.with_error_bars
     stack = ExitStack()
-    stack.enter_context(swapped(count_users, "draw_found", draw_found))
-    stack.enter_context(swapped(count_users, "with_error_bars", unsorted))
+    stack.enter_context(swapped(rows, "draw_found", draw_found))
+    stack.enter_context(swapped(rows, "with_error_bars", unsorted))
     return stack
 
 
 def errors_passed_on() -> AbstractContextManager[None]:
     """What the engine says reaches the caller."""
 
-    def passed_on(work: Any, session: Any, _stages: Any, entry: int, _checked: Any) -> Any:
-        return work.released(work.read_and_draw(session), entry).to_bytes()
+    def passed_on(_work: Any, draw: Any, _stages: Any, _entry: int, _checked: Any) -> Any:
+        return draw().to_bytes()
 
     return swapped(run, "_withholding_engine_errors", passed_on)
 
@@ -83,7 +83,7 @@ def groups_logged() -> AbstractContextManager[None]:
             logging.getLogger("headcount").debug("groups %s", names)
         return shipped(true_tally, mechanism, chance)
 
-    return swapped(count_users, "draw_found", draw_found)
+    return swapped(rows, "draw_found", draw_found)
 
 
 def uncharged_choice() -> AbstractContextManager[None]:
@@ -96,4 +96,4 @@ def uncharged_choice() -> AbstractContextManager[None]:
         chance.select(scores, Fraction(1, 2))
         return shipped(true_tally, mechanism, chance)
 
-    return swapped(count_users, "draw_found", draw_found)
+    return swapped(rows, "draw_found", draw_found)

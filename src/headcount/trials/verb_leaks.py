@@ -20,7 +20,7 @@ from headcount.releases.session import Answer, Session
 from headcount.results import release as release_module
 from headcount.tables.user_table import UserTable
 from headcount.trials.seam import swapped
-from headcount.trials.verb_plants import true_users
+from headcount.trials.verb_plants import beside_the_engine, true_users
 
 
 @contextmanager
@@ -30,10 +30,10 @@ def _both(one: AbstractContextManager[None], other: AbstractContextManager[None]
 
 
 def early_look_by_ibis(work: Work) -> Work:
-    """The same by an expression of Ibis, which no engine of ours is asked for."""
+    """The same by a query that no engine of ours is asked."""
 
     def check() -> Checked:
-        work.table.expr.count().execute()
+        beside_the_engine(work.table, work.table.expr.count())
         return work.check()
 
     return replace(work, check=check)
@@ -119,7 +119,8 @@ def rows_told() -> AbstractContextManager[None]:
 
     def narrowed(table: UserTable, where: str) -> UserTable:
         chosen = shipped(table, where)
-        logging.getLogger("headcount").info("%d rows", chosen.expr.count().execute())
+        n_rows = beside_the_engine(chosen, chosen.expr.count())
+        logging.getLogger("headcount").info("%d rows", n_rows)
         return chosen
 
     return swapped(UserTable, "narrowed", narrowed)

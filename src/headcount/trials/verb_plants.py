@@ -27,12 +27,19 @@ from headcount.releases.count_users.notes import notes_of, shown_and_withheld
 from headcount.releases.dataset import Dataset
 from headcount.releases.run import Checked, Work
 from headcount.releases.session import Answer, Session
+from headcount.tables.user_table import UserTable
 from headcount.trials.given import given
 from headcount.trials.seam import swapped
 from headcount.trials.tables import GROUP
 
 Plant = Callable[[Work], Work]
 MANY = 1 << 10
+
+
+def beside_the_engine(table: UserTable, expr: Any) -> int:
+    """The one number of a query that is compiled and run with no engine of ours being asked."""
+    connection = table.engine.connection
+    return int(connection.con.execute(str(connection.compile(expr))).fetchall()[0][0])
 
 
 def also(draw: Callable[[int, Any], object], *, last: bool = False) -> Plant:

@@ -16,6 +16,7 @@ from headcount.contributions.events import Events, most_rows, users_of
 from headcount.contributions.store import Store
 from headcount.contributions.tally import Tally
 from headcount.mechanisms.clip_choice import candidates, ratio_cap
+from headcount.privacy.bounds import Bounds
 from headcount.privacy.length import Length, Norm
 from headcount.tables import open_table
 
@@ -104,6 +105,20 @@ def test_clipped_totals(norm: Norm, bound: float) -> None:
     if bound == 3000:
         whole = Counter(g for _, g in ROWS if g in GROUPS)
         assert got == {g: whole[g] << length.bits for g in GROUPS}
+
+
+def test_users_far_beyond_the_bound_share_one_unit() -> None:
+    edges, bounds = (2, 5), Bounds(len(GROUPS), 1, BITS)
+    table = open_table(TABLE, user="user")
+    with Store(table.engine) as store:
+        got = Events(table, "item", GROUPS, store).far_beyond(edges, bounds).ask()
+    want = [0] * (2 * len(GROUPS))
+    for values in by_hand().values():
+        far = {group: n for group, n in values.items() if n >= 2}
+        for group, n in far.items():
+            want[2 * GROUPS.index(group) + (n >= 5)] += math.isqrt(4**BITS // len(far))
+    assert got.tolist() == want
+    assert sum(got > 0) > 6
 
 
 def test_norms_cannot_overflow() -> None:

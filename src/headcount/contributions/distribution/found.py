@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headcount.contributions.distribution.rows import found_counts, own_counts
@@ -29,7 +30,8 @@ class FoundShares:
         self._grouped = group_rows(table, by)
         self._store = store
         self._counted = store.keep(own_counts(self._grouped))
-        self._pairs = Pairs(table, by, store, key=key)
+        pairs = replace(self._grouped, rows=self._counted)
+        self._pairs = Pairs.kept(pairs, store, key=key)
 
     @property
     def groups(self) -> pa.Table:

@@ -26,6 +26,7 @@ from headcount.contributions.equal_error.vectors import (
     users_beyond,
     where,
 )
+from headcount.contributions.far import far_beyond
 from headcount.contributions.groups import INDEX, USER
 from headcount.contributions.store import Store
 from headcount.privacy.query import Query, together
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from headcount.privacy.bounds import Bounds
 
 FIRST, SECOND = "hc_norm_first", "hc_norm_second"
 MAX_NORM_SQUARED = 1 << 62
@@ -61,6 +64,16 @@ class KnownPairs:
         if self.max_value == 1:
             return joined
         return joined.mutate(**{name: joined[name] * joined[N_ROWS] for name in per_row})
+
+    def only(self, places: NDArray[np.intp]) -> KnownPairs:
+        """Queries about some of these groups, by their place in ``places``."""
+        chosen = self.store.engine.relation(
+            pa.table({"hc_old": places.astype(np.int64), "hc_new": np.arange(len(places))})
+        )
+        joined = self.pairs.inner_join(chosen, self.pairs[INDEX] == chosen["hc_old"])
+        also = () if self.max_value == 1 else (N_ROWS,)
+        kept = joined.select(USER, *also, **{INDEX: joined["hc_new"]})
+        return KnownPairs(self.store.keep(kept), len(places), self.store, self.max_value)
 
     def _n(self, pairs: Any) -> Any:
         """How many of what is counted there are in these pairs: users, or rows."""
@@ -100,6 +113,10 @@ class KnownPairs:
         self._norm_limits = NormLimits(per_user, values, classes)
         entries = [per_user[f"hc_{i}"].cast("float64") for i in range(n_classes)]
         return read.one_row(self.store.engine, clipped_sums(per_user, entries, norm))
+
+    def far_beyond(self, edges: Sequence[int], bounds: Bounds) -> Query[NDArray[np.int64]]:
+        """Users with so many rows in a group, by group, between edges of cells."""
+        return far_beyond(self.pairs, self.n_groups, edges, bounds, self.store.engine)
 
     def clipped(
         self, index: NDArray[np.int64], weights: NDArray[np.int64], clip: int

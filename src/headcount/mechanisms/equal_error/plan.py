@@ -5,10 +5,12 @@ Everything here follows from arguments and from what stages published before.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.mechanisms.equal_error import tuning
+from headcount.mechanisms.equal_error.overlooked import Overlooked
 from headcount.mechanisms.equal_error.reading import Crowd, Profile, Shares
 from headcount.mechanisms.gaussian_threshold import GaussianThreshold
 from headcount.privacy.bounds import Bounds
@@ -46,6 +48,18 @@ class EqualErrorPlan:
         return tuning.USERS if self.max_value == 1 else tuning.EVENTS
 
     @property
+    def most_measured(self) -> int | None:
+        """How many groups are measured at most; of rows, whose guesses are rougher, some more."""
+        if self.top is None or self.max_value == 1:
+            return self.top
+        return tuning.SPARE_OF_TOP * self.top
+
+    @property
+    def least_heavy(self) -> float:
+        """How many users have to lose very much to be seen, about: so many sds of a count."""
+        return tuning.SURE_CELL / math.sqrt(2 * self.shares.hidden)
+
+    @property
     def bounds(self) -> Bounds:
         """What one user may weigh when groups are discovered."""
         return DISCOVERY
@@ -57,8 +71,15 @@ class EqualErrorPlan:
     @property
     def least_weight(self) -> float:
         """What a group weighs, in users of one group, that is found half of the time."""
-        discovery = self.threshold(self.shares.discover, 1 - tuning.AGAIN_DELTA)
+        discovery = self.threshold(self.shares.discover, tuning.FIRST_DELTA)
         return discovery.threshold / discovery.bounds.scale
+
+    def overlooked(self, crowd: Crowd) -> Overlooked | None:
+        """Looks for large groups that discovery does not see, where it may miss them [EE6]."""
+        rho, delta = tuning.OVERLOOKED * self.limit.rho, tuning.OVERLOOKED_DELTA * self.limit.delta
+        looks = Overlooked.calibrate(Zcdp(rho, delta))
+        seen_anyway = self.least_weight * math.sqrt(crowd.most_groups)
+        return looks if looks.least < seen_anyway else None
 
     def spare(self, shares: Shares, n_rows: int, n_found: int, tau: float) -> Fraction:
         """What a second discovery may cost, and 0 where it is not worth it [EE3]."""

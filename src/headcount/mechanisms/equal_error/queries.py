@@ -45,6 +45,10 @@ class ClippedQueries(Protocol):
 class KnownQueries(Protocol):
     """Sums over users for groups that are public; the numbers passed in are public too."""
 
+    def only(self, places: Positions) -> Self:
+        """The same about some of these groups, each by its place among ``places``."""
+        ...
+
     def class_totals(self, values: Integers, classes: Integers, norm: int) -> Query[Integers]:
         """By class; one user's vector has l2 norm ``norm`` at most."""
         ...
@@ -73,6 +77,10 @@ class KnownQueries(Protocol):
         edges: Sequence[float],
     ) -> Query[Integers]:
         """Users by what they would lose of these groups, in cells; one adds one, to one cell."""
+        ...
+
+    def far_beyond(self, edges: Sequence[int], bounds: Bounds) -> Query[Integers]:
+        """By group, users with so many rows there, in cells, as in discovery of l2 norm 1."""
         ...
 
     def clipped(self, index: Integers, weights: Integers, clip: int) -> ClippedQueries:
@@ -105,6 +113,21 @@ class PairQueries(Protocol):
 
         Positions refer to these groups from here on.
         """
+        ...
+
+    def largest_others(self, n: int) -> Query[Integers]:
+        """The largest counts of users of groups that positions do not refer to, 0 after the last.
+
+        One user moves each by at most one.
+        """
+        ...
+
+    def count_of_other(self, number: int) -> Query[Integers]:
+        """The users of one of them that is public by now; one user adds one at most."""
+        ...
+
+    def take_in_largest(self, numbers: Sequence[int]) -> None:
+        """Let positions refer to these too, after those of before."""
         ...
 
     def others(self) -> Self:

@@ -134,6 +134,11 @@ class Crowd:
         """What a group that everyone is in would weigh."""
         return float((self.users / np.sqrt(self.groups)).sum())
 
+    @property
+    def most_groups(self) -> float:
+        """In how many groups the users of most groups are; 1 where nobody can be read."""
+        return float(self.groups[self.likely > 0].max(initial=1.0))
+
     def lost_to(self, max_norm_squared: float) -> float:
         """How many pairs are lost where users keep so many whole, and a longer one is shortened."""
         longer = np.maximum(0, self.groups - np.sqrt(self.groups * max_norm_squared))

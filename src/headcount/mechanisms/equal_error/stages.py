@@ -5,7 +5,7 @@ What is claimed of them together, and the proof, are in ``proof.md``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import numpy as np
 from headcount.accounting.compose import cost
 from headcount.mechanisms.equal_error import reading, tuning
 from headcount.mechanisms.equal_error.candidates import Candidates
+from headcount.mechanisms.equal_error.heaps import heaps
 from headcount.mechanisms.equal_error.measuring import FIRST, LEFT_OUT, SECOND, Chosen, Measuring
 from headcount.mechanisms.equal_error.reading import Crowd, Shares
 from headcount.mechanisms.equal_error.scale import factors
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 FINDING = "finding groups"
 CHOOSING = "choosing how many groups the budget carries"
+FOUND_FROM = (
+    "Of people who are in very many groups each, groups of fewer than about {users:,} users may be "
+    "missing"
+)
 STAGES = (PROFILING, FINDING, CHOOSING, FIRST, SECOND, LEFT_OUT)
 """All that a draw may say, whichever branch it takes."""
 
@@ -139,14 +144,24 @@ class Run(Steps):
         """Discover, rank, choose how many rows the budget carries, measure those, correct."""
         why = "users are in many groups: as many rows are measured as the budget carries"
         self.progress(FINDING)
-        first = 1 - tuning.AGAIN_DELTA
+        first = tuning.FIRST_DELTA
+        shares = shares.less(self.plan.tuning.heaps * self.plan.limit.rho)
         found, known = self.found(self.pairs, shares.discover, first, shares, crowd)
+        large, spent = self.overlooked(crowd)
+        looks = self.plan.overlooked(crowd)
+        if looks is not None:
+            why += f". {FOUND_FROM.format(users=looks.least)}"
+        shares = shares.less(spent)
+        if len(large.guess):
+            found = found.and_more(large)
+            known = self.pairs.known(found.positions)
         if known is None:
             return self.nothing(why)
-        if self.plan.top is not None and self.plan.top < len(found.guess):
+        most = self.plan.most_measured
+        if most is not None and most < len(found.guess):
             # What is not wanted takes no part: the budget goes to the rest.
-            found = found.take(found.by_guess[: self.plan.top])
-            known = self.pairs.known(found.positions)
+            largest = found.by_guess[:most]
+            found, known = found.take(largest), known.only(largest)
         self.progress(CHOOSING)
         n_rows, tau = self.picked(known, found, shares)
         spare = self.plan.spare(shares, n_rows, len(found.guess), tau)
@@ -167,7 +182,33 @@ class Run(Steps):
         if measured.lost.mean > tuning.MOST_LOST:
             return self.nothing(TOO_MUCH_LOST)
         rows = Rows(found.positions[index], measured.counts, measured.sds)
-        return self.printed("equal", rows, why, reading.rows_or_second_best, measured.lost)
+        counted = self.printed("equal", rows, why, reading.rows_or_second_best, measured.lost)
+        return replace(counted, unmeasured=found.positions[found.by_guess[n_rows:]])
+
+    def overlooked(self, crowd: Crowd) -> tuple[Found, Fraction]:
+        """Large groups that were not discovered, and what it cost to find them, of measuring."""
+        looks, rho = self.plan.overlooked(crowd), tuning.COUNTED * self.plan.limit.rho
+        numbers: list[int] = []
+        counts: list[float] = []
+        spent = Fraction(0)
+        if looks is not None:
+            query = self.pairs.largest_others(tuning.OVERLOOKED_ROWS + 1)
+            while len(numbers) < tuning.MOST_OVERLOOKED:
+                self.budget.charge(looks.price)
+                spent += looks.price.rho
+                number = looks.look(query, numbers, self.chance)
+                if number is None:
+                    break
+                count, _ = self.noisy(self.pairs.count_of_other(number), rho)
+                spent += rho
+                numbers.append(number)
+                counts.append(max(float(count[0]), float(looks.least) / 2))
+            if numbers:
+                self.pairs.take_in_largest(numbers)
+        users = np.array(counts)
+        unread = np.full(len(users), UNREADABLE)
+        guess = users * crowd.rows_per_pair
+        return Found(np.arange(len(users)), users / crowd.first_factor, unread, guess), spent
 
     def found(
         self, pairs: PairQueries, rho: Fraction, part: Fraction, shares: Shares, crowd: Crowd
@@ -181,6 +222,10 @@ class Run(Steps):
         guess = weights * factors(
             self.noisy, known, weights, ranked, shares.scale, crowd.first_factor
         )
+        own = self.plan.tuning.heaps * self.plan.limit.rho
+        if own:
+            rows = heaps(self.noisy, known, len(order), self.plan.bounds, own)
+            guess = np.where(rows > tuning.FAR_ABOVE * guess, rows, guess)
         return Found(order, weights, np.full(len(order), sd), guess), known
 
     def picked(self, known: KnownQueries, found: Found, shares: Shares) -> tuple[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +72,8 @@ class Counted:
     """Rows that were measured too, and cannot keep the promise."""
     lost: Lost | None = None
     """What shortening users took, where it was measured."""
+    unmeasured: Positions = field(default_factory=lambda: NO_ROWS.positions)
+    """Groups that were found and not measured, largest guess first."""
 
     @property
     def reached(self) -> float:

@@ -40,6 +40,20 @@ AGAIN_FROM = 0.8  # of the target's noise: what is below is spare
 AGAIN_SHARE = Fraction(3, 5)  # of what is spare; with more the rows that are found are too noisy
 AGAIN_DELTA = Fraction(1, 8)  # of delta, kept for it whether it comes or not
 
+# Large groups that a discovery does not see: what a look costs, and to count users of one. Where
+# users are in thousands of groups some are always seen, so all of it is little. Measured: 300 users
+# in 1,001 groups each are seen at epsilon 5; eight looks of four times the cost took a fifth of the
+# rows of ubuntu_irc_words.
+OVERLOOKED, COUNTED = Fraction(5, 1000), Fraction(25, 10_000)
+OVERLOOKED_DELTA = Fraction(1, 16)
+MOST_OVERLOOKED, OVERLOOKED_ROWS = 4, 256
+FIRST_DELTA = 1 - AGAIN_DELTA - OVERLOOKED_DELTA
+
+FALSE_HEAPS = 0.1  # of releases in which nobody has very many rows, how many see somebody who has
+# Of a guess, what heaps are beyond it where it is wrong: less is within what guesses are off by.
+FAR_ABOVE = 4.0
+SPARE_OF_TOP = 2  # where rows are counted: which groups are the largest is told by measuring more
+
 # Which method.
 # One pass measures no loss and puts it back from the profile, alike on all rows: it is for tables
 # where there is next to none. At 2 % bars missed: of users in two of 50 groups none held.
@@ -95,6 +109,7 @@ class Tuning:
     lost_share:   of the target, what clipping may take from a row, on average
     guard_slack:  by how much heavy users may pass that
     bias_share:   of the request, what asking for losses costs
+    heaps:        of the request, what finding groups of very many rows of few users costs
     bias_cap:     norm of the question for what was lost, in clips
     bias_noise:   of the target, at most, one sd of what was lost
     few_bias:     by how much more of the request, where there are few rows
@@ -107,6 +122,7 @@ class Tuning:
     lost_share: float
     guard_slack: float
     bias_share: Fraction
+    heaps: Fraction
     bias_cap: float
     bias_noise: float
     few_bias: Fraction
@@ -120,6 +136,7 @@ USERS = Tuning(
     lost_share=0.5,
     guard_slack=2.12,
     bias_share=Fraction(30, 1000),
+    heaps=Fraction(0),
     bias_cap=0.5,
     bias_noise=0.5,
     # Measured: 2,000 users in 30 groups, 40 of them in nearly all. With the norm and cost of many
@@ -140,6 +157,7 @@ EVENTS = Tuning(
     lost_share=0.25,
     guard_slack=3.0,
     bias_share=Fraction(120, 1000),
+    heaps=Fraction(30, 1000),
     bias_cap=3.0,
     bias_noise=2.0,
     few_bias=Fraction(0),

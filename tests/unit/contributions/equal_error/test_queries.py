@@ -115,6 +115,22 @@ def test_users_above_the_most_groups_keep_that_many(data: Opened) -> None:
     data.pairs.discover(BOUNDS, everything)
 
 
+def test_the_largest_others_are_those_of_groups_that_are_not_public(data: Opened) -> None:
+    data.pairs.discover(BOUNDS, everything)
+    every_name = data.pairs.groups
+    users = [sum(group in mine for mine in data.groups_of.values()) for group in range(N_GROUPS)]
+    data.pairs.groups = every_name.slice(0, 12)
+    largest = data.pairs.largest_others(25).ask()
+    assert largest.tolist() == [*sorted(users[12:], reverse=True), *[0] * 7]
+    assert data.pairs.count_of_other(3).ask().tolist() == [largest[3]]
+    data.pairs.take_in_largest([0, 3])
+    names = data.pairs.groups.column(0).to_pylist()
+    assert names[:12] == every_name.column(0).to_pylist()[:12]
+    assert [users[int(name[1:])] for name in names[12:]] == [largest[0], largest[3]]
+    assert data.pairs.largest_others(1).ask().tolist() == [largest[1]]
+    data.pairs.groups = every_name
+
+
 def test_others_are_the_groups_that_are_not_public(data: Opened) -> None:
     """A user's weight is over the groups that are left; one with none left is nowhere."""
     data.pairs.discover(BOUNDS, everything)
