@@ -17,7 +17,7 @@ from headcount.errors import UsageError
 from headcount.fleet.answering import kept
 from headcount.fleet.core_client import Core
 from headcount.fleet.door import Door
-from headcount.fleet.migrations import functions_0001, functions_0002
+from headcount.fleet.migrations import functions_0001, functions_0002, functions_0003
 from headcount.fleet.owner_key import OwnerKey, make_owner_key
 from headcount.fleet.store import FleetStore
 from headcount.fleet.task import Task
@@ -38,12 +38,15 @@ SERVE += "serve(a[1], a[2], int(a[3]), float(a[4]))"
 class RunningCore:
     """A core in a folder of its own; what it prints is kept.
 
-    edit: what is run before it serves, to make a mutant of it
+    edit:      what is run before it serves, to make a mutant of it
+    test_root: where the root of its evidence is, if it shows any
     """
 
-    def __init__(self, folder: Path, patience: float = 30.0, edit: str = "") -> None:
+    def __init__(
+        self, folder: Path, patience: float = 30.0, edit: str = "", test_root: str | Path = ""
+    ) -> None:
         self.folder, self.place = folder, folder / "core.socket"
-        self.patience, self.edit = patience, edit
+        self.patience, self.edit, self.test_root = patience, edit, str(test_root)
         self.start()
 
     def start(self) -> None:
@@ -53,7 +56,7 @@ class RunningCore:
             command[1:3] = ["-c", f"{self.edit}\n{SERVE}"]
         with (self.folder / "printed").open("ab") as printed:
             self.process = subprocess.Popen(
-                [*command, str(self.patience)], stdout=printed, stderr=printed
+                [*command, str(self.patience), self.test_root], stdout=printed, stderr=printed
             )
         end = time.monotonic() + 60
         while True:
@@ -115,7 +118,8 @@ class Fleet:
         """Put a function of the server in the place of the one that is shipped."""
         self.door()
         # As the newest step left it.
-        texts = (*functions_0002.functions(), *functions_0001.functions())
+        steps = (functions_0003, functions_0002, functions_0001)
+        texts = [text for step in steps for text in step.functions()]
         text = next(one for one in texts if f"FUNCTION fleet.{function}(" in one)
         assert shipped in text
         mutant = text.replace(shipped, instead).replace("CREATE FUNC", "CREATE OR REPLACE FUNC")

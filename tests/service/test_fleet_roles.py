@@ -12,7 +12,7 @@ from tests.service.test_fleet_door import begun
 from headcount.errors import FleetError, UsageError
 from headcount.fleet.door import Door
 from headcount.fleet.migrate import ROLES
-from headcount.fleet.migrations.functions_0002 import CONTROL, DRIVER, INGEST, INSIDE
+from headcount.fleet.migrations.functions_0003 import CONTROL, DRIVER, INGEST, INSIDE
 from headcount.fleet.store import FleetStore
 from headcount.ledger.ledger import Ledger
 
@@ -24,7 +24,7 @@ LOGINS = {
     "control": "carl",
     "nobody": "nora",
 }
-READ = ("task", "round", "version")
+READ = ("task", "round", "allowed", "version")
 MORE = {"driver": {"ordered"}, "control": {"ordered", "job", "token"}}
 
 

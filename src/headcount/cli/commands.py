@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headcount.cli import audit, demo, doctor, fleet, ledger, receipt, start, stream
+from headcount.cli import audit, demo, doctor, fleet, ledger, receipt, run, start, stream
 from headcount.cli.examples import show_examples
 from headcount.cli.verb import verb
 from headcount.releases.verbs import STATED
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 for name in STATED:
     app.command(name.replace("_", "-"))(verb(name))
+app.command("run")(run.run)
 app.command("start")(start.start)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)

@@ -41,6 +41,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "audit": ("headcount audit --mechanism gaussian",),
     "receipt": ("headcount receipt --out receipt.json",),
     "verify": ("headcount verify receipt.json",),
+    "run": (
+        "headcount run releases.yaml --dry-run",
+        "headcount run releases.yaml --until 2026-01-02",
+    ),
     "ledger open": (
         "headcount ledger open clicks --budget 3 --quota ann=0.5",
         "headcount ledger open app-users --budget 3 --neighbours replace --covers fleet:phones",
@@ -71,6 +75,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "fleet apply": ("headcount fleet apply task.yaml",),
     "fleet rounds": ("headcount fleet rounds top_app",),
     "fleet release": ("headcount fleet release top_app 0 --out apps.csv --plot apps.svg",),
+    "fleet simulate": ("headcount fleet simulate task.yaml --devices 5000 --plot apps.svg",),
     "fleet serve ingest": ("headcount fleet serve ingest --port 8401",),
     "fleet serve control": ("headcount fleet serve control --port 8080",),
     "fleet relay": ("headcount fleet relay http://127.0.0.1:8401 --devices devices --port 8402",),
@@ -80,6 +85,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "fleet key": ("headcount fleet key owner.key",),
     "fleet token make": ("headcount fleet token make analyst 'Ada, weekly report'",),
     "fleet token revoke": ("headcount fleet token revoke 0123456789abcdef",),
+    "fleet allow": (f"headcount fleet allow {'ab' * 48} --version 1.2",),
+    "fleet withdraw": (f"headcount fleet withdraw {'ab' * 48}",),
+    "fleet allowed": ("headcount fleet allowed --key owner.key",),
     "fleet senders": ("headcount fleet senders devices phone-1 phone-2",),
 }
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from headcount.cli import fleet_allowed, fleet_serve, fleet_setup, fleet_simulate
 from headcount.cli import fleet_places as place
-from headcount.cli import fleet_serve, fleet_setup
 from headcount.cli import options as option
 from headcount.cli.ledger import there
 from headcount.errors import NoAccountError, UsageError
@@ -179,10 +179,14 @@ app.add_typer(fleet_serve.serve, name="serve")
 app.command()(fleet_serve.relay)
 app.command()(fleet_serve.core)
 app.command()(fleet_serve.aggregate)
+app.command()(fleet_simulate.simulate)
 app.command()(fleet_setup.prepare)
 app.command()(fleet_setup.key)
 app.add_typer(fleet_setup.token, name="token")
 app.command()(fleet_setup.senders)
+app.command()(fleet_allowed.allow)
+app.command()(fleet_allowed.withdraw)
+app.command()(fleet_allowed.allowed)
 
 
 def _refuse_unless_shown(one: RoundShown) -> None:

@@ -12,6 +12,9 @@ from headcount.cli import fleet_places as place
 from headcount.errors import UsageError
 
 serve = typer.Typer(help="Start a server that reaches the database.", no_args_is_help=True)
+METRICS = typer.Option(
+    None, help="A file of tokens: who has one may read /metrics. Else nobody may."
+)
 LONGEST_SOCKET = 107
 """Bytes of a path that the system takes for a socket."""
 
@@ -23,13 +26,14 @@ def ingest(
     relays: Path | None = typer.Option(
         None, help="A file of tokens: only relays with one of them may ask. Else everybody may."
     ),
+    metrics: Path | None = METRICS,
     database: str | None = place.DATABASE,
 ) -> None:
     """Take sealed reports into the database, until the process is ended."""
     address = place.database_of(database)
     from headcount.fleet import serving
 
-    side = serving.ingest(address, None if relays is None else str(relays))
+    side = serving.ingest(address, _text(relays), _text(metrics))
     _say("ingest", host, port)
     serving.serve(side, port, host)
 
@@ -60,6 +64,7 @@ def relay(
     token: Path | None = typer.Option(
         None, help="A file with the relay's own token, if the ingest asks for one."
     ),
+    metrics: Path | None = METRICS,
     port: int = typer.Option(8402, help="The port to listen at."),
     host: str = place.HOST,
 ) -> None:
@@ -67,7 +72,7 @@ def relay(
     place.needs_fleet()
     from headcount.fleet import serving
 
-    side = serving.relay(ingest, str(devices), None if token is None else str(token))
+    side = serving.relay(ingest, str(devices), _text(token), _text(metrics))
     _say("relay", host, port)
     serving.serve(side, port, host)
 
@@ -100,6 +105,9 @@ def core(
     keys: Path = typer.Option(help="The folder of keys, the core's alone and in no backup."),
     socket: Path | None = place.CORE,
     workers: int = typer.Option(2, help="Processes that open reports.", min=1),
+    test_root: Path | None = typer.Option(
+        None, help="A folder for a root of evidence of the kind test, made if there is none."
+    ),
 ) -> None:
     """Start the core: it has the keys, opens reports and counts, in a process without a network."""
     place.needs_fleet()
@@ -113,9 +121,22 @@ def core(
             "Choose another --socket. Nothing was started."
         )
     own_folder(keys, "the keys of rounds")
+    more: list[str] = []
+    if test_root is not None:
+        from headcount.fleet.core_process import PATIENCE
+        from headcount.fleet.evidence_test import TestRoot
+
+        root = TestRoot(test_root)
+        print(f"headcount: root {root.fingerprint}", file=sys.stderr)
+        print(f"headcount: code {root.measurement.hex()}", file=sys.stderr, flush=True)
+        more = [str(PATIENCE), str(test_root)]
     # In place of this process: what a command imports has no business where keys are.
     module = [sys.executable, "-m", "headcount.fleet.core_process"]
-    os.execv(sys.executable, [*module, str(where), str(keys), str(workers)])  # noqa: S606
+    os.execv(sys.executable, [*module, str(where), str(keys), str(workers), *more])  # noqa: S606
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _say(what: str, host: str, port: int) -> None:

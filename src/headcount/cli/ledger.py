@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from headcount.cli import options as option
+from headcount.cli import windows as windows_of
 from headcount.cli.output import write_text
 from headcount.cli.spelling import counted
 from headcount.errors import LedgerError, NoAccountError, UsageError
@@ -101,6 +102,9 @@ def open_account(
     covers: list[str] = typer.Option(
         [], help="Another source whose people this account protects. Repeat it."
     ),
+    window: str | None = windows_of.WINDOW,
+    zone: str | None = windows_of.ZONE,
+    each: str | None = windows_of.EACH,
     ledger: str | None = WHERE,
 ) -> None:
     """Open an account, or add quotas and sources to an open one."""
@@ -115,19 +119,25 @@ def open_account(
     if epsilon is not None or rho is not None:
         budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
     shares = [_quota(text) for text in quota]
+    windows = windows_of.asked(window, zone, each, delta)
     book = _ledger(ledger)
     name, identity = named_source(book, source, account, covers)
     try:
-        opening_of(book, name, budget, Neighbours(neighbours), identity)
+        opening_of(book, name, budget, Neighbours(neighbours), identity, windows)
     except NoAccountError:
         raise NoAccountError(
             f"There is no account {quoted(name)} in the ledger {book.address!r}. Say what may ever "
             f"be spent on its people: headcount ledger open {shlex.quote(source)} --budget 3. "
             "Nothing was opened."
         ) from None
-    opened = book.open_account(name, budget, Neighbours(neighbours), identity.covers, shares)
+    opened = book.open_account(
+        name, budget, Neighbours(neighbours), identity.covers, shares, windows
+    )
     print(visible_lines(str(opened)))
-    print(f"  {text_bar(opened)}")
+    if opened.has_limit:
+        print(f"  {text_bar(opened)}")
+    for line in windows_of.lines(book, opened, None):
+        print(visible(line))
     named = {analyst for analyst, _ in shares}
     for one in book.quotas(name):
         if one.analyst in named:
@@ -159,7 +169,9 @@ def _quota_said(account: Account, quota: Quota) -> str:
 
 @app.command()
 def show(
-    account: str | None = typer.Option(None, help="Only this account."),
+    named: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Only this account."),
+    account: str | None = typer.Option(None, help="The same."),
+    windows: str | None = windows_of.SHOWN,
     ledger: str | None = WHERE,
 ) -> None:
     """Show the budget of each account, and who spent it, when, on which release."""
@@ -169,43 +181,43 @@ def show(
     # A pipe has no width of its own, and must not cut what others read.
     console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     print(f"ledger {visible(book.address)}")
-    accounts = book.accounts() if account is None else [book.account(account)]
+    only = account if named is None else account_of(book, named)
+    accounts = book.accounts() if only is None else [book.account(only)]
     if not accounts:
         console.print("The ledger has no accounts yet.")
     for one in accounts:
-        _show(console, book, one)
+        _show(console, book, one, windows)
 
 
-def _show(console: Console, book: Ledger, account: Account) -> None:
+def _show(console: Console, book: Ledger, account: Account, windows: str | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from headcount.accounting.convert import shown
     from headcount.ledger.opening import is_number
     from headcount.ledger.statement.bar import (
         ADDING_UP,
         is_of_delta,
         percent,
-        percent_of,
-        share_of,
         text_bar,
     )
-    from headcount.ledger.statement.statement import epsilon_alone
 
     def say(text: str) -> None:
         # Not as a string: square brackets and names of emoji would mean something.
         console.print(Text(visible(text)), highlight=False, soft_wrap=True)
 
     say(str(account))
-    unit = ", of the delta for thresholds" if is_of_delta(account) else ""
-    say(f"  {text_bar(account)} {percent(account)} spent{unit}")
-    say(f"  epsilon {account.shown_left} left for one release, or for several that cost less")
-    say(f"  {ADDING_UP}.")
+    if account.has_limit:
+        unit = ", of the delta for thresholds" if is_of_delta(account) else ""
+        say(f"  {text_bar(account)} {percent(account)} spent{unit}")
+        say(f"  epsilon {account.shown_left} left for one release, or for several that cost less")
+        say(f"  {ADDING_UP}.")
+    for line in windows_of.lines(book, account, windows):
+        say(line)
     for quota in book.quotas(account.name):
         say(f"  {_quota_said(account, quota)}")
     for source in filterfalse(is_number, book.covered_by(account.name)):
         say(f"  covers {source}")
-    entries = book.entries(account.name)
+    entries = windows_of.about(account, book.entries(account.name), windows)
     if not entries:
         return
     table = Table(box=None, pad_edge=False)
@@ -218,9 +230,7 @@ def _show(console: Console, book: Ledger, account: Account) -> None:
             entry.charged_at,
             Text(visible(entry.analyst)),
             Text(visible(entry.title)),
-            shown(epsilon_alone(account, entry.spend)),
-            percent_of(share_of(account, entry.spend)),
-            f"{float(entry.spend.delta):.3g}",
+            *windows_of.paid(account, entry),
             entry.rounds_shown or ("stored" if entry.has_result else "none"),
         )
     console.print(table)

@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     from headcount.releases.dataset import Dataset
 
 
-def opened(source: str, user: str, delta: str, budget: str | None, **said: Any) -> Dataset:
+def opened(source: str, user: str, **said: Any) -> Dataset:
     """The dataset; an account that is not there needs a budget, which the first release opens."""
-    limit = None if budget is None else hc.Budget(epsilon=budget, delta=delta)
     try:
-        return hc.open(source, user=user, budget=limit, **said)
+        return hc.open(source, user=user, **said)
     except hc.NoAccountError as error:
         raise hc.NoAccountError(
             f"{str(error).split(', and no budget')[0]}. Say what may ever be spent on these "

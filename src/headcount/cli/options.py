@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import headcount as hc
+from headcount.privacy.argument import NOTHING
+from headcount.tables.by import Truncate, parse_group
 
 Source = Annotated[
     str, typer.Argument(help="Parquet or CSV files, or an address like duckdb://...")
@@ -24,7 +26,32 @@ Delta = Annotated[str, typer.Option(help="The delta of the account when it is op
 AccountBudget = Annotated[
     str | None,
     typer.Option(
-        help="All that may ever be spent, as epsilon; needed once, when the account is new."
+        help="All that may ever be spent, as epsilon; needed once, when the account is new. With "
+        "--window it is the limit of all windows together, and may be left out."
+    ),
+]
+Window = Annotated[
+    str | None,
+    typer.Option(
+        help="To open an account with a budget for each window of time: its column and hour, day, "
+        "week or month, as in time:day. Then --during says which a release is about."
+    ),
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        help="With --window: whose days they are, as in Europe/Stockholm; UTC if left out."
+    ),
+]
+WindowBudget = Annotated[
+    str | None,
+    typer.Option("--budget-per-window", help="With --window: what each may spend, as epsilon."),
+]
+During = Annotated[
+    str | None,
+    typer.Option(
+        help="The windows that this is about: 2026-03-01, 2026-03, 2026-W10, or a first and a last "
+        "with two points between."
     ),
 ]
 LedgerPlace = Annotated[str | None, typer.Option(help="The ledger: a file or a Postgres address.")]
@@ -46,6 +73,10 @@ Types = Annotated[
     typer.Option("--type", help="What a CSV or folder column holds: time=timestamp. Repeat it."),
 ]
 Memory = Annotated[str | None, typer.Option(help="How much memory DuckDB may use, such as 2GB.")]
+ScratchFolder = Annotated[
+    str | None,
+    typer.Option("--scratch", help="A folder of your own for what does not fit in memory."),
+]
 TrustedView = Annotated[
     str | None,
     typer.Option(help="Who vouches that no row of a view depends on two users, and why."),
@@ -72,6 +103,16 @@ Again = Annotated[
     typer.Option(
         help="Show what was released under this key; its first letters will do. Never charges."
     ),
+]
+WideTo = Annotated[
+    str | None,
+    typer.Option(
+        help="Write all rows to Parquet files in this empty folder, for more groups than fit in "
+        "memory. For rows that are drawn each by itself: --method threshold or laplace."
+    ),
+]
+WideFiles = Annotated[
+    int | None, typer.Option(help="On Spark, into how many files; 16 when not given.")
 ]
 Out = Annotated[
     Path | None, typer.Option(help="Write the rows here: .parquet or .csv; - is standard output.")
@@ -130,6 +171,41 @@ def types_of(written: list[str] | None) -> dict[str, str]:
                 f"--type must be like time=timestamp, not {kind!r}. Nothing was charged."
             )
     return {name: kind for name, _, kind in pairs}
+
+
+def windows_of(
+    window: str | None, zone: str | None, each: str | None, budget: str | None, delta: str
+) -> dict[str, Any]:
+    """What opens an account, as a shell says it: a budget, or one for each window and one for all.
+
+    An account that is there needs none of it.
+    """
+    limit = None if budget is None else hc.Budget(epsilon=budget, delta=delta)
+    if window is None:
+        if zone is not None or each is not None:
+            raise hc.UsageError(
+                "--zone and --budget-per-window are for --window, which says what a window is: "
+                f"--window time:day. {NOTHING}"
+            )
+        return {"budget": limit}
+    cut = parse_group(window)
+    if not isinstance(cut, Truncate) or each is None:
+        raise hc.UsageError(
+            "A window is written as its column and its unit, with what each may spend: --window "
+            "time:day --budget-per-window 0.8. To use an account that is open, leave both out. "
+            f"{NOTHING}"
+        )
+    return {
+        "window": hc.truncate(cut.column, cut.to, zone=zone),
+        "budget": hc.Budget(epsilon=each, delta=delta, per=cut.to),
+        "lifetime": limit,
+    }
+
+
+def during_of(written: str) -> tuple[str, str | None]:
+    """The first and the last window that are meant, the last if there are several."""
+    first, points, last = written.partition("..")
+    return first, last if points else None
 
 
 def spend_of(epsilon: str | None, share: str | None) -> hc.Budget | str:

@@ -17,9 +17,11 @@ from headcount.cli import piped, terminal
 from headcount.cli.properties import CALLED, properties
 from headcount.cli.spelling import A_KEY, in_shell
 from headcount.cli.stopped import saying_what_was_charged
+from headcount.cli.wide import refuse_beside, show_files
 from headcount.releases.arguments import checked_release
 from headcount.results.cells import label
 from headcount.results.shown import chosen, group_columns, name, number
+from headcount.results.wide import WideRelease
 from headcount.results.words import NO_ROWS, why_none
 from headcount.screens import visible
 
@@ -42,10 +44,15 @@ def release_and_show(
     key: str | None,
     again: str | None,
     fresh: bool,
+    to: str | None = None,
+    files: int | None = None,
 ) -> None:
     """Print the plan; unless only that was asked, release it, show it, and write it."""
     # Checked before the plan is printed, which says what these do.
-    checked_release(key=key, again=again, fresh=fresh, progress=str)
+    checked_release(key=key, again=again, fresh=fresh, progress=str, to=to, files=files)
+    if to is not None:
+        plan.check_wide()
+        refuse_beside(output)
     named: Any = {"key": key if again is None else plan.key_shown(again), "fresh": fresh}
     whole = plan.described(**named, word="--fresh")
     if only_plan:
@@ -56,7 +63,8 @@ def release_and_show(
         said = whole if explain else plan.shortly(MORE, **named, word="--fresh")
         print(said, file=output.aside)
     with saying_what_was_charged(plan, key=key, fresh=fresh):
-        release = staged(plan, quiet=output.quiet, key=key, again=again, fresh=fresh)
+        asked: Any = {"key": key, "again": again, "fresh": fresh, "to": to, "files": files}
+        release = staged(plan, quiet=output.quiet, **asked)
         # What a plan says by itself, and is said by --plan and --explain, is not said once more.
         notes = [note for note in release.facts.notes if visible(note).rstrip(".") not in whole]
         write_and_show(release, output, notes, AGAIN)
@@ -64,8 +72,18 @@ def release_and_show(
         terminal.flush()
 
 
-def write_and_show(release: Release, output: Output, notes: Sequence[str], again: str) -> None:
+def write_and_show(
+    release: Release | WideRelease, output: Output, notes: Sequence[str], again: str
+) -> None:
     """Write the files first: what is on the screen may be cut off by whoever reads it."""
+    if isinstance(release, WideRelease):
+        refuse_beside(output)
+        show_files(release, output)
+        if output.piped is None and not output.quiet:
+            words(release)
+            for note in notes:
+                print(visible(note))
+        return
     wrote: list[str] = []
     try:
         wrote = output.write(release, again)
@@ -87,11 +105,13 @@ def _in_shell(note: str, release: Release) -> str:
     return in_shell(note).replace(f"result {A_KEY}", f"result {key}")
 
 
-def staged(plan: Plan, *, quiet: bool = False, **asked: Any) -> Release:
+def staged(plan: Plan, *, quiet: bool = False, **asked: Any) -> Release | WideRelease:
     """Release a plan, with the stage it is in on the screen."""
     console = Console(stderr=True, quiet=quiet)
+    release: Release | WideRelease
     if not console.is_terminal:
-        return plan.release(**asked)
+        release = plan.release(**asked)
+        return release
     with console.status("starting") as status:
         stages = Timed(console, status)
         release = plan.release(progress=stages, **asked)
@@ -145,7 +165,7 @@ def rows(release: Release) -> None:
         console.print(f"{CALLED[one]}: {estimate}", highlight=False)
 
 
-def words(release: Release) -> None:
+def words(release: Release | WideRelease) -> None:
     """What is promised, who paid, and how to have the same rows again."""
     print(f"\n{visible(release.guarantee)}")
     if release.facts.account:

@@ -13,7 +13,7 @@ NAMES = (
     "account|again|at|at_most|bound|bounds|budget|buckets|by|columns|covers|debias|delimiter|delta|"
     "confidence|epsilon|field|flush_every|fresh|groups|header|key|ledger|like|low|high|memory|"
     "method|n_events|neighbours|of|out|per_user|"
-    "plot|quote|range|ranges|rho|samples|spend|step|top|trusted_view|types|user|users|where|within"
+    "plot|quote|range|ranges|rho|samples|scratch|spend|step|top|trusted_view|types|user|users|where|within"
 )
 A_KEY = "KEY"
 FLAGS = {"fresh", "debias"}

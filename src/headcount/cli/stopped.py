@@ -48,6 +48,21 @@ def saying_what_was_charged(plan: Plan, *, key: str | None, fresh: bool) -> Iter
     raise StoppedError(f"Stopped. {words}")
 
 
+@contextmanager
+def saying_that_a_run_goes_on() -> Iterator[None]:
+    """Let Ctrl-C end a run of a series with what the next run will do."""
+    _Releases.begun = True
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    else:
+        return
+    raise StoppedError(
+        "Stopped. What was charged is finished by the next run, without a second charge."
+    )
+
+
 def _words(plan: Plan, before: int, *, without_fresh: bool) -> str:
     charge = plan.charged()
     if charge is None or charge.sequence <= before:

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from headcount.cli import options as option
-from headcount.cli.written import lines
 from headcount.errors import UsageError
+from headcount.releases.arguments import groups_in
 from headcount.screens import visible
 
 app = typer.Typer(
@@ -66,7 +66,7 @@ def new(
     elif epsilon is None:
         raise UsageError("A stream needs --epsilon, such as --epsilon 1.")
     else:
-        listed = None if groups is None else lines(groups)
+        listed = None if groups is None else groups_in(groups)
         terms = new_terms(listed, buckets, epsilon, neighbours)
     new_file(terms, state, Drawn()).let_go()
     print(text(terms))

@@ -16,6 +16,10 @@ LAST: dict[str, tuple[Any, Any]] = {
     "spend": (option.Spend, None),
     "delta": (option.Delta, "1e-6"),
     "budget": (option.AccountBudget, None),
+    "window": (option.Window, None),
+    "zone": (option.Zone, None),
+    "window_budget": (option.WindowBudget, None),
+    "during": (option.During, None),
     "ledger": (option.LedgerPlace, None),
     "account": (option.AccountName, None),
     "where": (option.Where, None),
@@ -25,11 +29,14 @@ LAST: dict[str, tuple[Any, Any]] = {
     "columns": (option.Columns, None),
     "types": (option.Types, None),
     "memory": (option.Memory, None),
+    "scratch": (option.ScratchFolder, None),
     "trusted_view": (option.TrustedView, None),
     "mistaken_user": (option.MistakenUser, None),
     "fresh": (option.Fresh, False),
     "key": (option.Key, None),
     "again": (option.Again, None),
+    "wide_to": (option.WideTo, None),
+    "wide_files": (option.WideFiles, None),
     "out": (option.Out, None),
     "plot": (option.Plot, None),
     "report": (option.Report, None),
@@ -44,6 +51,9 @@ LAST: dict[str, tuple[Any, Any]] = {
 
 CSV = ("delimiter", "quote", "header", "columns")
 
+OPENED = ("source", "user", "ledger", "account", "where", "memory", "scratch")
+OPENING = ("window", "zone", "window_budget", "budget", "delta")
+
 
 def verb(name: str) -> Callable[..., None]:
     """A command that opens a dataset, plans by the verb of this name, and releases the plan."""
@@ -55,7 +65,7 @@ def verb(name: str) -> Callable[..., None]:
         from headcount.cli.piped import refuse_for_a_plan
         from headcount.cli.show import release_and_show
         from headcount.cli.sweep import show_sweep
-        from headcount.releases.arguments import result_bytes
+        from headcount.releases.arguments import groups_in, result_bytes
 
         said = {name: given.pop(name) for name in (*FIRST, *LAST)}
         spend = option.spend_of(said["epsilon"], said["spend"])
@@ -69,24 +79,27 @@ def verb(name: str) -> Callable[..., None]:
             refuse_for_a_plan(output.piped)
         if given.get("groups") is not None:
             # Once: a shell may hand over what cannot be read a second time.
-            given["groups"] = written.lines(given["groups"])
+            given["groups"] = groups_in(given["groups"])
         listed = result_bytes(given.get("groups") or [])
         output.check(files_of(said["source"], said["ledger"]), listed)
         data = opened(
-            *(said[name] for name in ("source", "user", "delta", "budget")),
-            **{name: said[name] for name in ("ledger", "account", "where", "memory")},
+            **{name: said[name] for name in OPENED},
+            **option.windows_of(*(said[name] for name in OPENING)),
             csv=option.csv_of(*(said[name] for name in CSV)),
             types=option.types_of(said["types"]),
             trusted_view=said["trusted_view"],
             mistaken_users=said["mistaken_user"] or (),
         )
+        if said["during"] is not None:
+            data = data.during(*option.during_of(said["during"]))
         own = {one: written.read(one, stated.own[one], given, data) for one in stated.own}
         planned = getattr(data, name)(**own, spend=spend)
         asked = {name: said[name] for name in ("key", "again", "fresh", "explain")}
         if said["sweep"]:
             show_sweep(planned, output, with_plan=said["plan"])
         else:
-            release_and_show(planned, output=output, only_plan=said["plan"], **asked)
+            to = {"to": said["wide_to"], "files": said["wide_files"]}
+            release_and_show(planned, output=output, only_plan=said["plan"], **asked, **to)
 
     own = [one for argument in stated.own.items() for one in written.options(*argument)]
     parameters = [

@@ -13,7 +13,6 @@ import typer
 import headcount as hc
 from headcount.privacy.argument import NOTHING, number_of, shown
 from headcount.releases.verbs import Argument, Needed, Written
-from headcount.screens import quoted
 from headcount.tables.by import GroupBy, column_of, parse_group
 
 if TYPE_CHECKING:
@@ -92,17 +91,6 @@ def grouping(by: list[str], data: Dataset) -> list[GroupBy]:
                 f"option: {each}. Nothing was read and nothing was charged."
             )
     return parsed
-
-
-def lines(path: Path) -> list[str]:
-    """The public groups of a text file, one per line."""
-    try:
-        return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
-    except (OSError, ValueError):
-        raise hc.UsageError(
-            f"The groups in {quoted(path)} cannot be read. Give a text file in UTF-8 with one "
-            "group on each line. Nothing was charged."
-        ) from None
 
 
 def pair(text: str) -> tuple[str | None, str | None]:

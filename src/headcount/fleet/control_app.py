@@ -16,6 +16,7 @@ from headcount.errors import HeadcountError
 from headcount.fleet import control_views as views
 from headcount.fleet.control import Control
 from headcount.fleet.control_guard import NEEDS, Guard, ScopedRoute, methods_at
+from headcount.fleet.control_pages import add_pages
 from headcount.fleet.control_problems import ProblemError, described, response_of
 from headcount.fleet.schedule import CANCEL, OPEN, OPENED
 
@@ -51,7 +52,7 @@ def create_app(control: Control) -> FastAPI:
     app.router.route_class = ScopedRoute
     app.add_middleware(Guard)
     _refusals(app)
-    for part in (_health, _tasks, _rounds, _orders, _jobs):
+    for part in (_health, _tasks, _rounds, _orders, _jobs, add_pages):
         part(app, control)
     return app
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import logging
 from typing import Any
 
@@ -21,6 +23,8 @@ log = logging.getLogger("headcount")
 MOST_BYTES = 1 << 16
 NEEDS = "x-headcount-scope"
 """Where a route says, also in the OpenAPI document, what a token must allow."""
+PAGE = "x-headcount-page"
+"""Where a route says that it is a page, to which a browser brings its token as a password."""
 
 
 class ScopedRoute(APIRoute):
@@ -29,20 +33,36 @@ class ScopedRoute(APIRoute):
     def get_route_handler(self) -> Any:
         """Let in whoever may do this, and nobody else."""
         handle = super().get_route_handler()
-        needed = (self.openapi_extra or {}).get(NEEDS)
+        needed, is_page = ((self.openapi_extra or {}).get(one) for one in (NEEDS, PAGE))
 
         async def handled(request: Request) -> Any:
             if needed is not None:
-                kind, _, token = request.headers.get("authorization", "").partition(" ")
+                token = _token(request.headers.get("authorization", ""), bool(is_page))
                 store = request.app.state.control.store
-                role = await run_in_threadpool(role_of, store, token.strip())
-                if kind.lower() != "bearer" or role is None:
-                    raise ProblemError("no-token")
+                role = await run_in_threadpool(role_of, store, token)
+                if role is None:
+                    asks = {"WWW-Authenticate": 'Basic realm="headcount"'} if is_page else {}
+                    raise ProblemError("no-token", headers=asks)
                 if needed not in SCOPES[role]:
                     raise ProblemError("not-allowed")
             return await handle(request)
 
         return handled
+
+
+def _token(said: str, is_page: bool) -> str:
+    """The token that a request brings. As a password only to a page, which changes nothing: a
+    browser sends passwords by itself, also with requests that another site made it send.
+    """
+    kind, _, given = said.partition(" ")
+    if kind.lower() == "bearer":
+        return given.strip()
+    if not is_page or kind.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(given, validate=True).decode("ascii").partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def methods_at(routes: list[BaseRoute], scope: Scope) -> str:

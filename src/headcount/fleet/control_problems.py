@@ -92,7 +92,7 @@ def response_of(error: Exception) -> JSONResponse:
 
 def _response(status: int, name: str, detail: str, headers: Mapping[str, str]) -> JSONResponse:
     if status == 401:
-        headers = {**headers, "WWW-Authenticate": "Bearer"}
+        headers = {"WWW-Authenticate": "Bearer", **headers}
     content = {"type": f"/problems/{name}", "title": name, "status": status, "detail": detail}
     return JSONResponse(content, status, dict(headers), MEDIA)
 

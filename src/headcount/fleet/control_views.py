@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from headcount.fleet.control_store import Applied
 from headcount.fleet.schedule import CANCEL, closes_at, opens_at, shown_at
 from headcount.fleet.store import Round
+from headcount.fleet.task_file import MOST_GROUPS
 from headcount.ledger.account import Entry
 from headcount.results.release import Release
 
@@ -28,6 +29,7 @@ class Question(_Given):
     pattern: str = ""
     sql: str = ""
     answers: int = 1
+    groups: list[str] = Field(default=[], max_length=MOST_GROUPS)
 
 
 class Rounds(_Given):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.errors import UsageError
 from headcount.fleet.canonical import canonical, read_canonical
@@ -20,6 +20,9 @@ from headcount.fleet.characters import is_allowed
 from headcount.fleet.seal import Opener, public_key_of
 from headcount.fleet.task import Task
 from headcount.fleet.wire import Descriptor, value_in
+
+if TYPE_CHECKING:
+    from headcount.mechanisms.chance import Chance
 
 CHUNK = 1_000
 """Reports that are opened at a time."""
@@ -61,16 +64,25 @@ def count(
     private_key: bytes,
     posts: Iterable[bytes],
     mapped: Map = map,
+    chance: Chance | None = None,
 ) -> Shown:
     """Open every report of a round, and count each once.
 
     posts:  reports end to end, as they were received, in an order that never changes
     mapped: ``map``, or that of a pool of processes; results stay in order
+    chance: what noise is drawn with, where the task has some; the system's unless told otherwise
     """
     check_round(task, descriptor, private_key)
     opening = partial(open_some, private_key, descriptor.hash)
     chunks = _chunks(posts, descriptor.report_bytes)
     true_counts = _once_each(task, mapped(opening, chunks))
+    if task.terms.scale:
+        # NumPy is for noise alone: a core that samples runs without.
+        from headcount.fleet.core_noise import noisy
+
+        return Shown(
+            task.id, descriptor.round, task.terms.threshold, noisy(task, true_counts, chance)
+        )
     # [FL6] Only what at least so many devices said.
     threshold = task.terms.threshold
     large = sorted(pair for pair in true_counts.items() if pair[1] >= threshold)

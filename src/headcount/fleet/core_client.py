@@ -48,6 +48,11 @@ class Core:
         """The public key of a round, made if there is none yet."""
         return self._ask({"word": "make", "task": task.id.hex(), "round": number})
 
+    def attest(self, task: Task, round_: Descriptor) -> bytes:
+        """Evidence for the key of a round, of the kind that this core can show."""
+        said = {"word": "attest", "task": task.id.hex(), "round": round_.round}
+        return self._ask({**said, "descriptor": round_.spelled.hex()})
+
     def destroy(self, task: Task, number: int) -> None:
         """End a round's key, and with it all that was sealed for it."""
         self._ask({"word": "destroy", "task": task.id.hex(), "round": number})

@@ -24,26 +24,38 @@ from typing import Any, TypeVar
 
 from headcount.errors import UsageError
 from headcount.fleet import core, frames
+from headcount.fleet.evidence_test import TestRoot
 from headcount.fleet.keybox import KeyBox
 from headcount.fleet.sandbox import Given, give_up, keep_from_swap
+from headcount.fleet.seal import public_key_of
 from headcount.fleet.task import task_from
 from headcount.fleet.wire import descriptor_from
 
 GOOD, REFUSED = b"\x01", b"\x00"
 FAILED = "The core could not do this. What went wrong is withheld: it may quote answers."
-UNKNOWN = "The core knows make, count, destroy and given."
+UNKNOWN = "The core knows make, attest, count, destroy and given."
+UNATTESTED = "This core shows no evidence: start it with a test root. Nothing was opened."
+OTHER = "The round has another key than this core made for it. Nothing was shown."
 PENDING, AHEAD = 8, 4
 PATIENCE = 30.0
 A = TypeVar("A")
 B = TypeVar("B")
 
 
-def serve(place: str | Path, keys: str | Path, workers: int, patience: float = PATIENCE) -> None:
+def serve(
+    place: str | Path,
+    keys: str | Path,
+    workers: int,
+    patience: float = PATIENCE,
+    test_root: str | Path = "",
+) -> None:
     """Answer until the process is ended, one who asks at a time.
 
-    patience: seconds after which one who says nothing is let go, so that the next is heard
+    patience:  seconds after which one who says nothing is let go, so that the next is heard
+    test_root: the folder of a root for evidence of the kind ``test``; it shows none without
     """
-    inside = _Inside(give_up(), KeyBox(keys), workers)
+    given, box = give_up(), KeyBox(keys)
+    inside = _Inside(given, box, workers, TestRoot(test_root) if test_root else None)
     with _listening(place) as listening:
         while True:
             asking, _ = listening.accept()
@@ -72,6 +84,7 @@ class _Inside:
     given: Given
     box: KeyBox
     workers: int
+    root: TestRoot | None
 
     def answer(self, asking: socket.socket) -> None:
         """Answer one who asks, until they go."""
@@ -98,6 +111,8 @@ class _Inside:
             return self._counted(asking)
         if word == "make" and of:
             return self.box.make(*of)
+        if word == "attest" and of:
+            return self._attested(of, said)
         if word == "destroy" and of:
             self.box.destroy(*of)
             return b""
@@ -106,6 +121,16 @@ class _Inside:
             told = {"network": held.network, "dumps": held.dumps, "swap": held.swap}
             return json.dumps(told).encode()
         raise UsageError(UNKNOWN)
+
+    def _attested(self, of: tuple[bytes, int], said: dict[str, Any]) -> bytes:
+        """Evidence for a round whose key is here, and for no other."""
+        if self.root is None:
+            raise UsageError(UNATTESTED)
+        round_ = descriptor_from(bytes.fromhex(said["descriptor"]))
+        key = public_key_of(self.box.open(*of))
+        if (round_.task, round_.round, round_.public_key) != (*of, key):
+            raise UsageError(OTHER)
+        return self.root.evidence(round_)
 
     def _counted(self, asking: socket.socket) -> bytes:
         spelled = frames.receive(asking), frames.receive(asking)
@@ -119,6 +144,8 @@ class _Inside:
                 mapped = _in_order(pool, AHEAD * self.workers)
                 shown = core.count(task, descriptor, key, posts, mapped)
             self.box.bind(task.id, descriptor.round, posts.digest)
+            if task.terms.scale:
+                return self.box.once(task.id, descriptor.round, shown.to_bytes())
             return shown.to_bytes()
         finally:
             # To the end in any case: what is not read would be taken for the next word.
@@ -177,6 +204,7 @@ if __name__ == "__main__":
     # Whoever presses Ctrl-C wants it to end, and no trace of where it was.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:5]))
+        place, keys, workers, *rest = sys.argv[1:]
+        serve(place, keys, int(workers), float(rest[0]) if rest else PATIENCE, *rest[1:2])
     except UsageError as refused:
         sys.exit(refused.args[0])

@@ -2,7 +2,8 @@
 
 The order of one round is fixed, and each step is on disk before the next begins:
 
-1. the device's own :class:`~headcount.fleet.device_policy.Policy` and consent, from public facts;
+1. the device's own :class:`~headcount.fleet.device_policy.Policy`, evidence of the core, and
+   consent, from public facts;
 2. the task's price is noted against the device's own budget;
 3. the answer is worked out, then the coins, and both are sealed;
 4. the sealed reports are kept: the first of a round are the only ones there will ever be [FL9];
@@ -23,6 +24,7 @@ from pathlib import Path
 from headcount.errors import HeadcountError, UsageError
 from headcount.fleet.answering import reports
 from headcount.fleet.device_answers import Said, Source, answers_of, calling, selecting
+from headcount.fleet.device_evidence import unattested
 from headcount.fleet.device_policy import DAY, Policy
 from headcount.fleet.device_rows import Kept
 from headcount.fleet.device_store import DeviceStore
@@ -159,7 +161,12 @@ class Device:
     def _answer(self, offer: Offer, task: Task, round_: Descriptor) -> Ran | None:
         """What becomes of a round; nothing where it was answered before."""
         name, now = task.file.task, self._now()
-        refused = self._policy.refusal(offer, task, round_, now)
+        policy = self._policy
+        refused = policy.refusal(offer, task, round_, now)
+        if refused is None:
+            keys = policy.keys_of(task.file.owner)
+            given = (policy.attested, keys, self._store, offer, task, round_, now)
+            refused = unattested(*given)
         if refused is None and not self._store.has_consent(task.file.purpose):
             refused = f"nobody agreed to the purpose {task.file.purpose!r}"
         if refused is not None:

@@ -1,7 +1,8 @@
 """A device's way to a fleet over HTTP, by the standard library alone.
 
-``GET {relay}/rounds`` gives JSON, ``{"rounds": [{"task", "descriptor", "proof"}, ...]}``: the task
-in its one spelling, the others in hex. ``POST {relay}/rounds/{hash of the descriptor}/reports``
+``GET {relay}/rounds`` gives JSON, ``{"rounds": [{"task", "descriptor", "proof", "evidence"}, ...],
+"allowed": [{"entry", "signature"}, ...]}``: tasks and entries in their one spelling, the others in
+hex. ``POST {relay}/rounds/{hash of the descriptor}/reports``
 takes one report: 204 when it is on disk, 409 when the round is over, anything else is tried again.
 
 No redirect is followed and no proxy of the environment is used: a device speaks to the place that
@@ -16,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headcount.errors import UsageError
+from headcount.fleet.allowed import Entry
 from headcount.fleet.offer import Offer
 from headcount.fleet.wire import descriptor_from
 
@@ -54,8 +56,9 @@ class Http:
         if status != 200:
             raise OSError(f"the relay answers {status}")
         try:
-            rounds: Any = json.loads(found)["rounds"]
-            return [_offer(one) for one in rounds]
+            said: Any = json.loads(found)
+            allowed = tuple(map(_entry, said.get("allowed", [])))
+            return [_offer(one, allowed) for one in said["rounds"]]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise OSError("the relay does not answer with rounds") from None
 
@@ -84,6 +87,11 @@ class Http:
         return answer.status, found
 
 
-def _offer(one: Any) -> Offer:
-    proof = bytes.fromhex(one.get("proof", ""))
-    return Offer(one["task"].encode(), bytes.fromhex(one["descriptor"]), proof)
+def _offer(one: Any, allowed: tuple[Entry, ...]) -> Offer:
+    proof, evidence = (bytes.fromhex(one.get(name, "")) for name in ("proof", "evidence"))
+    task, descriptor = one["task"].encode(), bytes.fromhex(one["descriptor"])
+    return Offer(task, descriptor, proof, evidence, allowed)
+
+
+def _entry(one: Any) -> Entry:
+    return Entry(one["entry"].encode(), bytes.fromhex(one["signature"]))

@@ -21,10 +21,11 @@ from typing import Any
 
 from headcount.accounting.convert import zcdp_of
 from headcount.errors import UsageError
+from headcount.fleet.device_evidence import Attested
 from headcount.fleet.device_price import is_understated
 from headcount.fleet.offer import Offer, is_public, is_signed
 from headcount.fleet.task import LARGEST_THRESHOLD, LEAST_THRESHOLD, Task
-from headcount.fleet.task_file import MOST_DAYS, MOST_SAMPLES
+from headcount.fleet.task_file import MOST_DAYS, MOST_SAMPLES, NOISE, SAMPLE
 from headcount.fleet.wire import Descriptor
 from headcount.privacy.argument import flag, real, whole
 from headcount.privacy.budget import Budget
@@ -51,6 +52,10 @@ class Policy:
     is_genuine:    a further check of what travels beside a task; none where it is left out
     keys:          the public keys of each owner, by name: ``{"us@example.com": ["ed25519:..."]}``;
                    while one is exchanged for another, both
+    attested:      the evidence that the core must show; it needs ``keys``, since owners sign which
+                   code is allowed
+    methods:       how answers are counted: ``"sample"``, of which a share reaches the core, and
+                   ``"noise"``, of which all do
     """
 
     owners: Sequence[str]
@@ -63,6 +68,8 @@ class Policy:
     needs_cover: bool = True
     is_genuine: Callable[[Offer], bool] | None = None
     keys: Mapping[str, Sequence[str]] | None = None
+    attested: Attested | None = None
+    methods: Sequence[str] = (SAMPLE,)
 
     def __post_init__(self) -> None:
         """Refuse limits that are none."""
@@ -81,6 +88,15 @@ class Policy:
         object.__setattr__(self, "max_rate", rate)
         flag(self.needs_cover, "needs_cover")
         object.__setattr__(self, "keys", None if self.keys is None else _pinned(self.keys, names))
+        if self.attested is not None and (
+            self.keys is None or not isinstance(self.attested, Attested)
+        ):
+            raise UsageError(
+                "attested=Attested(kind='test', root='sha256:...') needs keys=: an owner signs "
+                "which code is allowed. Nothing was sent."
+            )
+        if isinstance(self.methods, str) or not set(self.methods) <= {SAMPLE, NOISE}:
+            raise UsageError("methods are of 'sample' and 'noise', in a list. Nothing was sent.")
         _ = self.limit
 
     @cached_property
@@ -100,9 +116,12 @@ class Policy:
             return "the round is not signed by a key of its owner's that the device pins"
         return self._of_owner(task, now) or self._of_terms(task) or _of_round(task, round_, now)
 
+    def keys_of(self, owner: str) -> tuple[str, ...]:
+        """The keys of an owner that the device pins."""
+        return tuple((self.keys or {}).get(owner, ()))
+
     def _is_signed(self, offer: Offer, task: Task) -> bool:
-        pinned = (self.keys or {}).get(task.file.owner, ())
-        return any(is_signed(key, offer) for key in pinned)
+        return any(is_signed(key, offer) for key in self.keys_of(task.file.owner))
 
     def _of_owner(self, task: Task, now: int) -> str | None:
         if task.file.owner not in self.owners:
@@ -120,10 +139,22 @@ class Policy:
             return "the task is without cover: carriers would see whether an answer was sampled"
         if terms.neighbours is not Neighbours.REPLACE:
             return "the task's price hides how many devices take part, which can be seen"
+        if task.file.method not in self.methods:
+            return f"the device answers no task of the method {task.file.method!r}"
+        if terms.scale == 0:
+            return self._of_sample(task)
+        return self._of_price(task)
+
+    def _of_sample(self, task: Task) -> str | None:
+        terms = task.terms
         if terms.rate > Fraction(self.max_rate):
             return f"an answer would be sampled with chance {float(terms.rate):.4g}"
         if terms.threshold < self.min_threshold:
             return f"an answer of {terms.threshold} devices would be shown"
+        return self._of_price(task)
+
+    def _of_price(self, task: Task) -> str | None:
+        terms = task.terms
         if task.n_samples > self.max_answers:
             return f"{task.n_samples:,} answers would be sampled"
         if terms.rho > self.limit.rho or terms.delta > self.limit.delta:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from headcount.accounting.convert import DELTA_UNIT, RHO_UNIT, epsilon_at
+from headcount.fleet.device_noise import is_noise_understated
 from headcount.fleet.task import Task
 from headcount.privacy.neighbours import Neighbours
 
@@ -34,6 +35,8 @@ SIZES = (0.8, 1.0)
 def is_understated(task: Task) -> bool:
     """Whether the task certainly costs a device more than it says."""
     terms, n = task.terms, task.n_samples
+    if terms.scale:
+        return is_noise_understated(task)
     rate, delta = float(terms.rate), float(terms.delta)
     if terms.rho < RHO_UNIT or terms.delta < DELTA_UNIT:
         # Less than a ledger can be charged.

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.errors import FleetError
+from headcount.fleet.allowed import Seen
 from headcount.fleet.device_rows import FORGET, KEPT, OF_ROUND, SCHEMA, Kept, Paid
 from headcount.fleet.device_secret import destroy_secret, make_secret, name_of
 from headcount.fleet.own_folder import own_folder
@@ -106,6 +107,22 @@ class DeviceStore:
     def has_any_consent(self) -> bool:
         """Whether somebody agreed to any purpose."""
         return bool(self._ask("SELECT 1 FROM consent LIMIT 1"))
+
+    # What owners allow
+
+    def seen(self, owner: str) -> Seen:
+        """The log of an owner's allowed code as it was seen last; it outlives forgetting."""
+        found = self._ask("SELECT n, head FROM allowed WHERE owner = ?", owner)
+        return Seen(found[0][0], bytes(found[0][1])) if found else Seen()
+
+    def saw(self, owner: str, log: Seen) -> None:
+        """Remember a log, unless a longer one was seen."""
+        longer = (
+            "INSERT INTO allowed VALUES (?, ?, ?) ON CONFLICT (owner) "
+            "DO UPDATE SET n = excluded.n, head = excluded.head WHERE excluded.n > n"
+        )
+        with self._writing() as connection:
+            connection.execute(longer, (owner, log.n, log.head))
 
     # What was asked
 

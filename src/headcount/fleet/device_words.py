@@ -45,16 +45,28 @@ def explained(store: DeviceStore, policy: Policy, now: int, name: str | None) ->
 
 
 def _asked(task: Task) -> list[str]:
-    file, terms = task.file, task.terms
+    file = task.file
     lines = [
         f"{file.task}: asked by {file.owner}, until {file.expires}",
         f"  Why: {file.purpose}",
-        f"  An answer is sampled with chance {float(terms.rate):.4g} in each of {file.rounds.n} "
-        f"rounds, and shown only where at least {terms.threshold} sampled devices say the same.",
+        _shown_how(task),
     ]
     if file.question.sql:
         lines.append(f"  The question: {file.question.sql}")
     return lines
+
+
+def _shown_how(task: Task) -> str:
+    file, terms = task.file, task.terms
+    if terms.scale:
+        return (
+            f"  Every answer reaches the core in each of {file.rounds.n} rounds, without a name; "
+            f"counts are shown with noise of scale {float(terms.scale):.4g}."
+        )
+    return (
+        f"  An answer is sampled with chance {float(terms.rate):.4g} in each of {file.rounds.n} "
+        f"rounds, and shown only where at least {terms.threshold} sampled devices say the same."
+    )
 
 
 def _done(store: DeviceStore, task: bytes, paid: Paid | None) -> list[str]:

@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from headcount.errors import FleetError, HeadcountError, LedgerError, UsageError
+from headcount.fleet.attesting import evidence_of, renew
 from headcount.fleet.core_client import Core
 from headcount.fleet.lease import Lease, LostLeaseError
 from headcount.fleet.owner_key import OwnerKey
@@ -23,7 +24,7 @@ from headcount.fleet.plan import mechanism_of, planned
 from headcount.fleet.released import VERB, released
 from headcount.fleet.store import FleetStore, Round
 from headcount.fleet.task import Task
-from headcount.fleet.task_file import TaskFile
+from headcount.fleet.task_file import SAMPLE, TaskFile
 from headcount.fleet.wire import Descriptor
 from headcount.ledger.account import Charge, Opening
 from headcount.ledger.ledger import Ledger
@@ -100,8 +101,8 @@ class Door:
                 "know of it: it was put back. Nothing was opened."
             )
         with Core(self.core) as core:
-            public_key = core.make(task, number)
-        descriptor = Descriptor(name, number, opens, closes, public_key)
+            descriptor = Descriptor(name, number, opens, closes, core.make(task, number))
+            evidence_of(core, self.store, self.owner, task, descriptor)
         proof = b"" if self.owner is None else self.owner.proof(descriptor)
         return self.store.open_round(descriptor, proof)
 
@@ -154,6 +155,10 @@ class Door:
         _, _, entry = self._kept(name)
         payload = self.ledger.stored_part(entry, number)
         return None if payload is None else Release.from_bytes(payload)
+
+    def attest(self) -> None:
+        """Let rounds that are open, and whose tasks ask for it, have fresh evidence."""
+        renew(lambda: Core(self.core), self.store, self.owner)
 
     def tidy(self) -> None:
         """Destroy keys and drop posts of rounds that are over, where a crash left them."""
@@ -235,4 +240,5 @@ def _about(task: Task) -> dict[str, str]:
         "attestation": file.attestation,
         "owner": file.owner,
         "purpose": file.purpose,
+        **({} if file.method == SAMPLE else {"method": file.method}),
     }

@@ -32,10 +32,11 @@ def turn(store: ControlStore, door: Door) -> None:
     """Do all that is due now, once. What fails is said, and keeps nothing else from being done."""
     for one in store.unfinished():
         _open_due(store, door, one)
-    try:
-        door.step()
-    except HeadcountError as error:
-        _say("A round could not be counted", error)
+    for what, step in (("attested", door.attest), ("counted", door.step)):
+        try:
+            step()
+        except HeadcountError as error:
+            _say(f"A round could not be {what}", error)
 
 
 def _open_due(store: ControlStore, door: Door, applied: Applied) -> None:

@@ -66,6 +66,8 @@ class KeyBox:
             os.close(handle)
         with suppress(FileNotFoundError):
             path.with_suffix(".draft").unlink()
+        with suppress(FileNotFoundError):
+            path.with_suffix(".shown").unlink()
         self._sync()
 
     def bind(self, task: bytes, number: int, digest: bytes) -> None:
@@ -73,20 +75,30 @@ class KeyBox:
 
         Counts of two choices from one sample, one after the other, would tell them apart [FL7].
         """
-        path = self._path(task, number).with_suffix(".reports")
-        draft = path.with_suffix(".noted")
-        with suppress(FileNotFoundError):
-            draft.unlink()
-        self._write(draft, digest)
-        with suppress(FileExistsError):
-            os.link(draft, path)
-        draft.unlink()
-        self._sync()
-        if path.read_bytes() != digest:
+        if self._first(self._path(task, number).with_suffix(".reports"), digest) != digest:
             raise UsageError(
                 f"Round {number} was counted before, from other reports than these. A round is "
                 "shown once: use what was stored."
             )
+
+    def once(self, task: bytes, number: int, shown: bytes) -> bytes:
+        """What a round with noise shows: what is given first, however often it is counted.
+
+        Noise that is drawn a second time could be averaged away [FN4].
+        """
+        return self._first(self._path(task, number).with_suffix(".shown"), shown)
+
+    def _first(self, path: Path, content: bytes) -> bytes:
+        """What is kept there, which is this if nothing was."""
+        draft = path.with_suffix(f"{path.suffix}.draft")
+        with suppress(FileNotFoundError):
+            draft.unlink()
+        self._write(draft, content)
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+        self._sync()
+        return path.read_bytes()
 
     def _path(self, task: bytes, number: int) -> Path:
         name = f"{task.hex()}-{number}"

@@ -7,11 +7,11 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from headcount.errors import FleetError, UsageError
-from headcount.fleet.migrations.functions_0002 import CONTROL, DRIVER, INGEST
+from headcount.fleet.migrations.functions_0003 import CONTROL, DRIVER, INGEST
 from headcount.ledger.stores.migrate import upgrade
 
-CURRENT = "0002"
-OLDER = ("0001",)
+CURRENT = "0003"
+OLDER = ("0001", "0002")
 STEPS = Path(__file__).parent / "migrations"
 # Any fixed number does: one process at a time makes tables.
 ALONE = "SELECT pg_advisory_xact_lock(4845414443455545)"
@@ -52,7 +52,7 @@ def grant(engine: sa.Engine, role: str, name: str) -> None:
     """Let a login of the server do what its role is for, and nothing else."""
     if role not in ROLES:
         raise UsageError(f"A role is {', '.join(ROLES)}, not {role!r}. Nothing was changed.")
-    tables = "fleet.task, fleet.round, fleet.version"
+    tables = "fleet.task, fleet.round, fleet.allowed, fleet.version"
     with _alone(engine) as connection, connection.begin():
         quoted = connection.exec_driver_sql(KNOWN, (name,)).scalar()
         if quoted is None:

@@ -9,6 +9,8 @@ from typing import Protocol
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from headcount.fleet.allowed import Entry
+
 OFFER = b"headcount/1 offer\x00"
 KIND = "ed25519:"
 KEY_BYTES = 32
@@ -18,12 +20,16 @@ KEY_BYTES = 32
 class Offer:
     """A round that is open: its task and its descriptor as bytes, and what proves them.
 
-    proof: the owner's signature of the descriptor, which holds the hash of the task
+    proof:    the owner's signature of the descriptor, which holds the hash of the task
+    evidence: what shows which code made the round's key, of the kind that the task says
+    allowed:  the owner's log of code that may
     """
 
     task: bytes
     descriptor: bytes
     proof: bytes = b""
+    evidence: bytes = b""
+    allowed: tuple[Entry, ...] = ()
 
 
 class Transport(Protocol):

@@ -12,6 +12,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from headcount.errors import UsageError
+from headcount.fleet import allowed
 from headcount.fleet.offer import KEY_BYTES, KIND, signed_text
 from headcount.fleet.secret_file import make_once, read_own
 from headcount.fleet.wire import Descriptor
@@ -38,6 +39,10 @@ class OwnerKey:
     def proof(self, descriptor: Descriptor) -> bytes:
         """The signature that travels beside a round."""
         return self._key.sign(signed_text(descriptor.spelled))
+
+    def allow(self, spelled: bytes) -> allowed.Entry:
+        """An entry of the log of allowed code, signed."""
+        return allowed.Entry(spelled, self._key.sign(allowed.signed_text(spelled)))
 
 
 def make_owner_key(path: str | Path) -> OwnerKey:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from headcount.accounting.convert import spend_of
 from headcount.errors import UsageError
+from headcount.fleet.noise_rounds import NoiseRounds
 from headcount.fleet.task import Task, Terms
+from headcount.fleet.task_file import NOISE
 from headcount.mechanisms.sample_threshold import SampleThreshold
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 MOST_RATE = Fraction(1, 2)
 
 
-def mechanism_of(task: Task) -> SampleThreshold:
+def mechanism_of(task: Task) -> SampleThreshold | NoiseRounds:
     """What is charged, and how counts are read."""
     terms = task.terms
+    if terms.scale:
+        return NoiseRounds.of(task)
     return SampleThreshold(
         rate=terms.rate,
         threshold=terms.threshold,
@@ -47,6 +51,8 @@ def planned(file: TaskFile, account: Account, today: date) -> Task:
             "--budget 3 --neighbours replace. Nothing was charged."
         )
     limit = spend_of(Budget(epsilon=file.epsilon), account.limit, account.stated_delta)
+    if file.method == NOISE:
+        return NoiseRounds.task(file, limit)
     found = SampleThreshold.calibrate(
         limit,
         n_samples=file.rounds.n,

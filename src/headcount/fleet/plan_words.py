@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headcount.fleet.noise_rounds import NoiseRounds
 from headcount.fleet.plan import mechanism_of
 from headcount.fleet.posts import REPORT
 from headcount.fleet.task_file import SECONDS
@@ -13,6 +14,7 @@ from headcount.releases.promised import guarantee_of
 if TYPE_CHECKING:
     from headcount.fleet.task import Task
     from headcount.ledger.account import Account
+    from headcount.mechanisms.sample_threshold import SampleThreshold
 
 DAY = 86_400
 ONLY_ANALYST = "Without cover, whoever carries or keeps reports sees how many were sampled"
@@ -25,10 +27,19 @@ def plan_lines(task: Task, account: Account, devices: int) -> list[tuple[str, st
     """
     file, mechanism = task.file, mechanism_of(task)
     event, neighbours = mechanism.event, mechanism.neighbours
-    half, nearly_all = mechanism.size_missed_with(0.5), mechanism.size_missed_with(0.05)
     return [
         ("task", f"{file.task}, asked by {file.owner}: {file.purpose}"),
         ("rounds", _rounds(task)),
+        *(_noise(mechanism) if isinstance(mechanism, NoiseRounds) else _sample(mechanism)),
+        ("promise", str(guarantee_of(Device(file.population), account, event, neighbours))),
+        ("uploads", _uploads(task, devices)),
+        ("account", _account(account)),
+    ]
+
+
+def _sample(mechanism: SampleThreshold) -> list[tuple[str, str]]:
+    half, nearly_all = mechanism.size_missed_with(0.5), mechanism.size_missed_with(0.05)
+    return [
         ("rate", f"a device's answer is sampled with chance {float(mechanism.rate):.4g}"),
         ("threshold", f"an answer is shown from {mechanism.threshold:,} sampled devices on"),
         (
@@ -36,9 +47,22 @@ def plan_lines(task: Task, account: Account, devices: int) -> list[tuple[str, st
             f"an answer that {half:,} devices give in half of all rounds, one that "
             f"{nearly_all:,} give in 95 of 100",
         ),
-        ("promise", str(guarantee_of(Device(file.population), account, event, neighbours))),
-        ("uploads", _uploads(task, devices)),
-        ("account", _account(account)),
+    ]
+
+
+def _noise(mechanism: NoiseRounds) -> list[tuple[str, str]]:
+    one = mechanism.one
+    shown = "all answers on the task's list"
+    if one.threshold is not None:
+        half, nearly_all = one.threshold + 1, one.threshold + 1 + round(one.error_bound(0.9))
+        shown = (
+            f"an answer that {half:,} devices give in half of all rounds, one that "
+            f"{nearly_all:,} give in 95 of 100"
+        )
+    return [
+        ("noise", f"each count is off by less than {one.error_bound(0.95):.4g} in 95 of 100"),
+        ("shown", shown),
+        ("core", "reads the answers of all devices, without names; the noise is added there"),
     ]
 
 

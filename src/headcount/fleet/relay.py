@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from headcount.errors import UsageError
 from headcount.fleet.fresh import Fresh
+from headcount.fleet.metrics import Uploads
 from headcount.fleet.posts import REPORT
 from headcount.fleet.refusals import BusyError
 from headcount.fleet.relay_mix import DELAY_SECONDS, GATHER_SECONDS, Mix
 from headcount.fleet.relay_once import Once
 from headcount.fleet.task import task_from
-from headcount.fleet.upload import LIST_SECONDS, Senders
+from headcount.fleet.upload import LIST_SECONDS, Senders, noted
 from headcount.fleet.wire import ID_BYTES, descriptor_from
 
 if TYPE_CHECKING:
@@ -35,15 +36,17 @@ class Open:
 
     offer: Offer
     answers: int
+    has_cover: bool
 
 
 class Relay:
     """Stands between devices and an ingest.
 
     ingest:  the way to it
-    senders: the devices that may ask
-    gather:  seconds that a post waits for more reports
-    delay:   the most that it waits after that
+    senders:  the devices that may ask
+    watchers: who may see its metrics
+    gather:   seconds that a post waits for more reports
+    delay:    the most that it waits after that
     """
 
     most = REPORT
@@ -52,11 +55,13 @@ class Relay:
         self,
         ingest: Transport,
         senders: Senders,
+        watchers: Senders | None = None,
         *,
         gather: float = GATHER_SECONDS,
         delay: float = DELAY_SECONDS,
     ) -> None:
         self.senders: Senders | None = senders
+        self.watchers, self.uploads = watchers, Uploads()
         self._ingest, self._once = ingest, Once()
         self._mix = Mix(ingest.post, gather, delay)
         self._rounds: Fresh[dict[bytes, Open]] = Fresh(self._listed, LIST_SECONDS)
@@ -80,13 +85,15 @@ class Relay:
         if found is None:
             return False
         # From here on nothing has the sender's name but a hash of it.
-        return await self._once.send(
+        job = self._once.send(
             of,
             sender,
             body[:ID_BYTES],
             found.answers,
             lambda: self._mix.send(found.offer.descriptor, body),
         )
+        # Without cover, how many reports there are is how many were sampled.
+        return await (noted(job, self.uploads, body) if found.has_cover else job)
 
     async def _found(self, of: bytes) -> Open | None:
         try:
@@ -114,4 +121,4 @@ def _open(offer: Offer) -> tuple[bytes, Open] | None:
         task, described = task_from(offer.task), descriptor_from(offer.descriptor)
     except UsageError:
         return None
-    return described.hash, Open(offer, task.file.question.answers)
+    return described.hash, Open(offer, task.file.question.answers, task.file.cover)

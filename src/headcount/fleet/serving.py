@@ -87,26 +87,35 @@ def _listening(host: str, port: int) -> socket.socket:
     return listening
 
 
-def ingest(database: str, relays: str | None = None) -> Stopping:
+def ingest(database: str, relays: str | None = None, metrics: str | None = None) -> Stopping:
     """An ingest on a database.
 
-    relays: the file of tokens of those who may ask
+    relays:  the file of tokens of those who may ask
+    metrics: the file of tokens of those who may see its metrics
     """
     from headcount.fleet.ingest import Ingest
     from headcount.fleet.store import FleetStore
 
-    return Ingest(FleetStore(database), None if relays is None else TokenFile(relays))
+    return Ingest(FleetStore(database), _tokens(relays), _tokens(metrics))
 
 
-def relay(address: str, devices: str, token: str | None = None) -> Stopping:
+def relay(
+    address: str, devices: str, token: str | None = None, metrics: str | None = None
+) -> Stopping:
     """A relay in front of an ingest.
 
     devices: the file of tokens of devices
     token:   a file with the relay's own token, if the ingest asks for one
+    metrics: the file of tokens of those who may see its metrics
     """
     own = None if token is None else _own_token(token)
     headers = None if own is None else {"Authorization": f"Bearer {own}"}
-    return Relay(Http(address, headers=headers, seconds=POST_SECONDS), TokenFile(devices))
+    way = Http(address, headers=headers, seconds=POST_SECONDS)
+    return Relay(way, TokenFile(devices), _tokens(metrics))
+
+
+def _tokens(path: str | None) -> TokenFile | None:
+    return None if path is None else TokenFile(path)
 
 
 def _own_token(path: str) -> str:
@@ -123,6 +132,7 @@ def main(said: list[str] | None = None) -> int:
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument("--host", default=HOST, help="where to listen")
     where.add_argument("--port", type=int, required=True)
+    where.add_argument("--metrics", help="file of tokens of those who may see metrics")
     parser = argparse.ArgumentParser("python -m headcount.fleet.serving")
     kinds = parser.add_subparsers(dest="kind", required=True)
     one = kinds.add_parser("ingest", parents=[where], help="takes reports into a database")
@@ -137,9 +147,10 @@ def main(said: list[str] | None = None) -> int:
     given = parser.parse_args(said)
     try:
         if given.kind == "ingest":
-            serve(ingest(given.database, given.relays), given.port, given.host)
+            side = ingest(given.database, given.relays, given.metrics)
         else:
-            serve(relay(given.ingest, given.devices, given.token), given.port, given.host)
+            side = relay(given.ingest, given.devices, given.token, given.metrics)
+        serve(side, given.port, given.host)
     except HeadcountError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

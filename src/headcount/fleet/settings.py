@@ -25,3 +25,8 @@ def settings(*names: str) -> list[str]:
         if not os.environ.get(name):
             raise UsageError(f"Set {name}: {MEANING[name]}. Nothing was done.")
     return [os.environ[name] for name in names]
+
+
+def with_settings(**more: str) -> dict[str, str]:
+    """The environment of a program that is started from here, with these besides."""
+    return {**os.environ, **more}

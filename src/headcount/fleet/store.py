@@ -1,7 +1,7 @@
 """The fleet's database on PostgreSQL: tasks, rounds and sealed posts. All questions to it are here.
 
 Everything that changes something is one call of one function of the server
-(``migrations/functions_0002``), and so one transaction: a program that is killed or frozen between
+(``migrations/functions_0003``), and so one transaction: a program that is killed or frozen between
 two calls leaves no lock and nothing half done. No key and no answer is ever here.
 """
 
@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from headcount.errors import FleetError, MissingExtraError, UsageError
+from headcount.fleet.allowed import Entry
 from headcount.fleet.task import Task, task_from
 from headcount.fleet.wire import Descriptor, descriptor_from
 from headcount.ledger.address import Address, parse_address
@@ -26,7 +27,8 @@ from headcount.ledger.stores.refusals import is_forbidden, reason
 T = TypeVar("T")
 ROUND = (
     "SELECT r.id, r.number, r.state, r.descriptor, r.token, r.has_ended, t.spelled, t.account, "
-    "t.entry, r.proof, extract(epoch FROM r.finished)::float8 "
+    "t.entry, r.proof, extract(epoch FROM r.finished)::float8, r.evidence, "
+    "extract(epoch FROM r.attested)::float8 "
     "FROM fleet.round r JOIN fleet.task t ON t.id = r.task "
 )
 BY_ID, BY_NUMBER = f"{ROUND} WHERE r.id = %s", f"{ROUND} WHERE r.task = %s AND r.number = %s"
@@ -34,10 +36,14 @@ NOT_ENDED = f"{ROUND} WHERE r.state IN ('released', 'cancelled') AND NOT r.has_e
 OPEN = f"{ROUND} WHERE r.state = 'open' AND r.closes > clock_timestamp() ORDER BY r.id"
 TASK = "SELECT spelled, account, entry FROM fleet.task WHERE id = %s"
 # In the order of the digests, which is the same whenever they are read.
+# So many at a time that large posts fit in memory and small ones are no question each.
 POSTS = (
-    "SELECT digest, body FROM fleet.posted WHERE round = %s AND digest > %s "
-    "ORDER BY digest LIMIT 16"
+    "SELECT digest, body FROM (SELECT digest, body, row_number() OVER by_digest AS at, "
+    "sum(octet_length(body)) OVER by_digest AS so_far FROM (SELECT digest, body FROM fleet.posted "
+    "WHERE round = %s AND digest > %s ORDER BY digest LIMIT 2000) next "
+    "WINDOW by_digest AS (ORDER BY digest)) page WHERE at = 1 OR so_far <= 16777216 ORDER BY digest"
 )
+ALLOWED = "SELECT spelled, signature FROM fleet.allowed ORDER BY number"
 HOLDS = "SELECT EXISTS (SELECT FROM fleet.round WHERE id = %s AND token = %s AND state = 'closing')"
 # A reader that is frozen in the middle of a page must not keep its table for ever.
 PATIENCE = "SET tcp_user_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"
@@ -49,6 +55,7 @@ class Round:
 
     proof:    the owner's signature of its descriptor, which travels beside it
     finished: when it was released or called off, in seconds of the server's clock
+    evidence: what shows which code made its key, and since when it does, in the same seconds
     """
 
     id: int
@@ -62,6 +69,8 @@ class Round:
     entry: int
     proof: bytes = b""
     finished: float | None = None
+    evidence: bytes = b""
+    attested: float | None = None
 
 
 def _checker(shown: str) -> Callable[[Any, object], None]:
@@ -169,6 +178,21 @@ class FleetStore:
         """Seconds of the server's clock, by which rounds close and leases end."""
         return int(self._ask("SELECT floor(extract(epoch FROM clock_timestamp()))::bigint")[0][0])
 
+    # What shows which code has a round's key
+
+    def attest(self, number: int, evidence: bytes) -> bool:
+        """Keep fresh evidence for a round; whether it is open."""
+        return bool(self._ask("SELECT fleet.attest(%s, %s)", number, evidence)[0][0])
+
+    def allow(self, number: int, entry: Entry) -> bool:
+        """Keep an entry of the owner's log; whether it is the one of this number."""
+        values = (number, entry.spelled, entry.signature)
+        return bool(self._ask("SELECT fleet.allow(%s, %s, %s)", *values)[0][0])
+
+    def allowed(self) -> list[Entry]:
+        """The owner's log of code that may have keys of rounds."""
+        return [Entry(bytes(spelled), bytes(signed)) for spelled, signed in self._ask(ALLOWED)]
+
     # Reports
 
     def take(self, number: int, bodies: Sequence[bytes]) -> bool:
@@ -224,7 +248,11 @@ def round_from(row: Sequence[Any]) -> Round:
     """A round from its row."""
     described, spelled = descriptor_from(bytes(row[3])), task_from(bytes(row[6]))
     paid, proof = (row[7], row[8]), bytes(row[9])
-    return Round(row[0], row[1], row[2], described, row[4], row[5], spelled, *paid, proof, row[10])
+    finished, evidence, attested = row[10], bytes(row[11]), row[12]
+    return Round(
+        *(row[0], row[1], row[2], described, row[4], row[5], spelled),
+        *(*paid, proof, finished, evidence, attested),
+    )
 
 
 def _place(address: str) -> Address:

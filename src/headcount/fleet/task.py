@@ -13,7 +13,7 @@ from typing import Any
 
 from headcount.errors import UsageError
 from headcount.fleet.canonical import canonical, id_of, read_canonical
-from headcount.fleet.task_file import MOST_SAMPLES, TaskFile, read_task
+from headcount.fleet.task_file import MOST_SAMPLES, NOISE, TaskFile, read_task
 from headcount.privacy.neighbours import Neighbours
 
 VERSION = 1
@@ -21,6 +21,9 @@ RATE_BITS, COIN_BITS = 40, 60
 PRICE = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?")
 LEAST_THRESHOLD = 5
 LARGEST_THRESHOLD = 2_000
+NO_NOISE = Fraction(0)
+SMALLEST, LARGEST = Fraction(1, 1 << 20), Fraction(1 << 40)
+"""A scale, and a threshold beside it."""
 NOT_A_TASK = "These bytes are not a task of this version. Nothing was charged."
 
 
@@ -33,9 +36,14 @@ class Terms:
     rho: Fraction
     delta: Fraction
     neighbours: Neighbours
+    scale: Fraction = NO_NOISE
+    """Of the noise that the core adds; there is none where answers are sampled."""
 
     def __post_init__(self) -> None:
         """Refuse terms under which hardly anybody would be hidden."""
+        if self.scale:
+            self._check_noise()
+            return
         scaled = self.rate * (1 << RATE_BITS)
         if scaled.denominator != 1 or not 0 < self.rate <= Fraction(1, 2):
             raise UsageError(
@@ -50,6 +58,19 @@ class Terms:
         if self.rho <= 0 or self.delta <= 0:
             raise UsageError("The terms of a task have a price. Nothing was charged.")
 
+    def _check_noise(self) -> None:
+        """Every answer reaches the core, and a scale is a number that can be drawn with."""
+        scale = self.scale
+        is_plain = scale.denominator.bit_count() == 1 and SMALLEST <= scale <= LARGEST
+        has_delta = self.delta > 0 if self.threshold else self.delta == 0
+        if self.rate != 1 or not is_plain or self.rho <= 0 or not has_delta:
+            raise UsageError(
+                "The terms of a task with noise are a rate of 1, a scale, and a price. Nothing was "
+                "charged."
+            )
+        if not 0 <= self.threshold <= LARGEST:
+            raise UsageError("The threshold of a task with noise is too high. Nothing was charged.")
+
     @property
     def coin_limit(self) -> int:
         """A coin of 60 bits keeps its answer when it is below this [FL1]."""
@@ -57,7 +78,8 @@ class Terms:
 
     def record(self) -> dict[str, Any]:
         """The same as plain values."""
-        return {
+        noise = {"scale": str(self.scale)} if self.scale else {}
+        return noise | {
             "rate": [int(self.rate * (1 << RATE_BITS)), 1 << RATE_BITS],
             "threshold": self.threshold,
             "rho": str(self.rho),
@@ -98,6 +120,11 @@ def task_from(spelled: bytes) -> Task:
     terms = record.pop("terms", None)
     del record["version"]
     task = Task(read_task(record), _terms(terms))
+    is_noisy, is_open = task.terms.scale > 0, task.terms.threshold > 0
+    if is_noisy != (task.file.method == NOISE) or (
+        is_noisy and is_open == bool(task.file.question.groups)
+    ):
+        raise UsageError(NOT_A_TASK)
     if task.spelled != spelled or not 1 <= task.n_samples <= MOST_SAMPLES:
         raise UsageError(NOT_A_TASK)
     return task
@@ -114,6 +141,7 @@ def _terms(record: Any) -> Terms:
             _price(record["rho"]),
             _price(record["delta"]),
             Neighbours(record["neighbours"]),
+            _price(record["scale"]) if "scale" in record else NO_NOISE,
         )
     except UsageError:
         raise

@@ -6,17 +6,17 @@ until when. A key that is not known is refused with the nearest one that is.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from headcount.errors import UsageError
-from headcount.fleet.characters import characters_of
-from headcount.privacy.argument import shown, whole
+from headcount.fleet.characters import characters_of, is_allowed
+from headcount.fleet.evidence_kinds import check_kind
+from headcount.privacy.argument import Check, shown, whole
+from headcount.privacy.yaml_file import mapping_of, read_mapping
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])")
@@ -25,8 +25,9 @@ MOST_BYTES = 252
 """Of one answer: what a report of 256 bytes has room for."""
 MOST_SAMPLES = 1_000
 MOST_DAYS = 366
+MOST_GROUPS = 1_000
+SAMPLE, NOISE = "sample", "noise"
 NOTHING = "Nothing was charged."
-Check = Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Question:
     pattern: str = ""
     sql: str = ""
     answers: int = 1
+    groups: tuple[str, ...] = ()
+    """The answers that there are, where they are public; any that the pattern allows otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class TaskFile:
         asked, rounds = self.question, self.rounds
         question: dict[str, Any] = {"max_bytes": asked.max_bytes, "answers": asked.answers}
         question |= {"pattern": asked.pattern, "sql": asked.sql}
+        if asked.groups:
+            question["groups"] = list(asked.groups)
         return {
             "task": self.task,
             "population": self.population,
@@ -100,14 +105,14 @@ class TaskFile:
 
 def read_file(path: str | Path) -> TaskFile:
     """The task that a YAML file describes."""
-    from headcount.fleet.yaml_file import mapping_of
-
-    return read_task(mapping_of(path))
+    return read_task(mapping_of(path, "The task file"))
 
 
 def read_task(given: Any) -> TaskFile:
     """The task that a mapping describes; refused with what is wrong with it."""
-    values = _read(given, "the task", TASK, {"cover": True, "method": "sample"} | NO_ATTESTATION)
+    values = read_mapping(
+        given, "the task", TASK, {"cover": True, "method": "sample"} | NO_ATTESTATION
+    )
     spend = values.pop("spend")
     task = TaskFile(**values, account=spend["account"], epsilon=spend["epsilon"])
     rounds, answers = task.rounds, task.question.answers
@@ -118,25 +123,27 @@ def read_task(given: Any) -> TaskFile:
             f"A period has at most {MOST_SAMPLES:,} rounds and answers together, and this one "
             f"{rounds.n * answers:,}. {NOTHING}"
         )
+    check_method(task)
     return task
 
 
-def _read(
-    given: Any, where: str, checks: Mapping[str, Check], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise UsageError(f"{where} must have keys and values, not {shown(given)}. {NOTHING}")
-    for key in given:
-        if key not in checks:
-            near = difflib.get_close_matches(str(key), checks, 1, 0.0)
-            raise UsageError(
-                f"{shown(key)} in {where} is not known. Did you mean {near[0]!r}? {NOTHING}"
-            )
-    for key in checks:
-        if key not in given and key not in defaults:
-            raise UsageError(f"{where} has no {key!r}, which it must. {NOTHING}")
-    found = {**defaults, **given}
-    return {key: check(found[key], key) for key, check in checks.items()}
+def check_method(task: TaskFile) -> None:
+    """Refuse what a method has no place for."""
+    asked = task.question
+    if task.method == SAMPLE and asked.groups:
+        raise UsageError(
+            f"groups are for the method 'noise': a sample shows whichever are large. {NOTHING}"
+        )
+    # [FN1] Who has no answer is not to be told from who has one.
+    if task.method == NOISE and not task.cover:
+        raise UsageError(
+            "By the method 'noise' every device sends a report: without cover, how many did would "
+            f"say how many had an answer. Leave cover out. {NOTHING}"
+        )
+    if not all(is_allowed(one, asked.pattern, asked.max_bytes) for one in asked.groups):
+        raise UsageError(
+            f"groups must be answers that pattern and max_bytes allow, each of them. {NOTHING}"
+        )
 
 
 def _refused(name: str, needed: str, value: Any) -> UsageError:
@@ -219,15 +226,31 @@ def _number(value: Any, name: str) -> str:
 
 
 def _question(value: Any, name: str) -> Question:
-    return Question(**_read(value, name, QUESTION, {"pattern": "", "sql": "", "answers": 1}))
+    return Question(
+        **read_mapping(
+            value, name, QUESTION, {"pattern": "", "sql": "", "answers": 1, "groups": []}
+        )
+    )
 
 
 def _rounds(value: Any, name: str) -> Rounds:
-    return Rounds(**_read(value, name, ROUNDS, {}))
+    return Rounds(**read_mapping(value, name, ROUNDS, {}))
 
 
 def _spend(value: Any, name: str) -> dict[str, str]:
-    return _read(value, name, {"account": _text(2000), "epsilon": _number}, {})
+    return read_mapping(value, name, {"account": _text(2000), "epsilon": _number}, {})
+
+
+def _attestation(value: Any, name: str) -> str:
+    return check_kind(value)
+
+
+def _groups(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_GROUPS:
+        raise _refused(name, f"a list of at most {MOST_GROUPS:,} answers", value)
+    if not all(isinstance(one, str) for one in value) or len(set(value)) < len(value):
+        raise UsageError(f"{name} must be texts, each of them once. {NOTHING}")
+    return tuple(value)
 
 
 NO_ATTESTATION = {"attestation": "none"}
@@ -236,6 +259,7 @@ QUESTION: dict[str, Check] = {
     "pattern": _pattern,
     "sql": _sql,
     "answers": whole(1, MOST_SAMPLES, "1"),
+    "groups": _groups,
 }
 ROUNDS: dict[str, Check] = {
     "every": _duration,
@@ -252,6 +276,6 @@ TASK: dict[str, Check] = {
     "rounds": _rounds,
     "spend": _spend,
     "cover": _truth,
-    "method": _one_of("sample"),
-    "attestation": _one_of("none"),
+    "method": _one_of(SAMPLE, NOISE),
+    "attestation": _attestation,
 }

@@ -20,7 +20,7 @@ from headcount.fleet.plan import mechanism_of, planned
 from headcount.fleet.task import RATE_BITS, Terms, task_from
 from headcount.fleet.task_file import read_file, read_task
 from headcount.ledger.ledger import Ledger
-from headcount.mechanisms.sample_threshold import COIN_BITS
+from headcount.mechanisms.sample_threshold import COIN_BITS, SampleThreshold
 from headcount.privacy.budget import Budget
 from headcount.privacy.neighbours import Neighbours
 
@@ -106,8 +106,8 @@ def changed(place: str, value: Any) -> dict[str, Any]:
         ("rounds/keep_open", "25h", "close before the next"),
         ("rounds/n", 1001, "from 1 to 1,000"),
         ("question/answers", 34, "at most 1,000 rounds and answers"),
-        ("method", "noise", "method must be 'sample'"),
-        ("attestation", "nitro", "attestation must be 'none'"),
+        ("method", "shuffle", "method must be 'sample'"),
+        ("attestation", "nitro", "never tried on such hardware"),
         ("cover", "yes", "true or false"),
         ("spend/epsilon", 0, "a number above 0"),
         ("spend/epsilon", True, "a number above 0"),
@@ -223,6 +223,7 @@ def test_a_plan_costs_what_it_may_and_is_paid_once_for_all_rounds(tmp_path: Path
     made = planned(read_task(WRITTEN), account, date(2027, 1, 1))
     assert Fraction(1, 1 << RATE_BITS) == RATE_UNIT
     done = mechanism_of(made)
+    assert isinstance(done, SampleThreshold)
     assert done.coin_limit == made.terms.coin_limit < 1 << COIN_BITS
     assert done.event.n_samples == 30
     assert 110 < done.size_missed_with(0.5) < 140

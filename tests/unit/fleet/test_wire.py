@@ -153,6 +153,6 @@ def test_a_device_and_the_core_need_no_engine_and_no_database() -> None:
     code = (
         f"import sys; [sys.modules.__setitem__(name, None) for name in {BLOCKED!r}]; "
         "import headcount.fleet.answering, headcount.fleet.core_process, "
-        "headcount.fleet.core_client, headcount.fleet.yaml_file"
+        "headcount.fleet.core_client, headcount.privacy.yaml_file"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
