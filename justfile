@@ -32,10 +32,16 @@ setup-system:
     test -x /usr/lib/postgresql/15/bin/postgres || command -v postgres >/dev/null || (apt-get update -q && apt-get install -q -y postgresql)
     command -v chromium >/dev/null || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium) || echo "No Chromium: tests of pages skip, and say so."
 
+# Build the second client: its packages by their locked hashes, Node from the system's where it is missing
+setup-typescript:
+    command -v npm >/dev/null || (apt-get update -q && apt-get install -q -y --no-install-recommends nodejs npm)
+    cd clients/typescript && npm ci --no-audit --no-fund --loglevel=error && npx tsc
+
 # Write the lock files anew
 lock:
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --all-extras --group test --group lint --group docs pyproject.toml -o requirements/dev.lock
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/oracles.in -o requirements/oracles.lock
+    for peer in opendp pipelinedp tumult; do uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/peer-$peer.in -o requirements/peer-$peer.lock; done
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/release.in -o requirements/release.lock
 
 # Format the code
@@ -77,6 +83,10 @@ test-long *args:
 # The ledger beside a model in 5,000 sequences, with a million entries, and with results of 2 GB
 test-ledger-long *args:
     HEADCOUNT_LONG=1 {{ bin }}/pytest -q -s tests/service/test_model.py tests/service/test_large.py tests/service/test_large_results.py {{ long }} {{ args }}
+
+# A fleet in 10,000 stories that chance makes up, and with 100,000 devices: hours
+test-fleet-long *args:
+    HEADCOUNT_LONG=1 {{ bin }}/pytest -q -s tests/service/test_fleet_model.py tests/service/test_fleet_simulate.py {{ long }} {{ args }}
 
 # Attack every mechanism and its mutants, as a user can
 audit *args:
@@ -135,11 +145,19 @@ reading-long:
 test-damaged files="2000":
     HEADCOUNT_DAMAGED={{ files }} {{ bin }}/pytest -q tests/reading/test_damaged_files.py {{ long }}
 
-# What opens when an engine's pin is lifted; allowed to fail
-test-newest:
-    uv venv --quiet --allow-existing --python {{ python }} .venvs/newest
-    uv pip install --quiet --python .venvs/newest --upgrade . 'duckdb>=2' pytest hypothesis pytest-rerunfailures pytest-timeout pytest-xdist scipy
-    .venvs/newest/bin/pytest -q tests/unit tests/engines -k duckdb
+# The oldest engines that may be installed, on what hangs on engines
+test-oldest *args: (test-engines-of "oldest" "duckdb==1.4.0" "pyspark==4.0.0" args)
+
+# The newest engines that may be installed, on the same
+test-newest *args: (test-engines-of "newest" "duckdb>=2,<3" "pyspark>=4.1,<5" args)
+
+[private]
+test-engines-of name duckdb pyspark *args:
+    uv venv --quiet --allow-existing --python {{ python }} .venvs/{{ name }}
+    uv pip sync --quiet --python .venvs/{{ name }} --require-hashes requirements/dev.lock
+    uv pip install --quiet --python .venvs/{{ name }} --upgrade-package duckdb --upgrade-package pyspark '{{ duckdb }}' '{{ pyspark }}'
+    uv pip install --quiet --python .venvs/{{ name }} --no-deps --editable .
+    .venvs/{{ name }}/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests/unit/tables tests/engines {{ args }}
 
 # Noise speed beside OpenDP; last line is JSON
 bench-noise *args:
@@ -149,9 +167,21 @@ bench-noise *args:
 bench-engine *args:
     {{ bin }}/python benchmarks/engine.py {{ args }}
 
+# Counts under a limit of memory beside the bare engine; last line is JSON
+bench-memory *args:
+    {{ bin }}/python benchmarks/memory.py {{ args }}
+
 # Counts within a target error beside PCR and Plume; needs HEADCOUNT_DATA; last line is JSON
 bench-within *args:
     {{ bin }}/python benchmarks/within.py {{ args }}
+
+# The same count by OpenDP, PipelineDP and Tumult, each in an environment made here; last line is JSON
+bench-peers *args:
+    {{ bin }}/python benchmarks/peers.py {{ args }}
+
+# Releases into files on Spark, beside writing the bare tally
+bench-wide *args:
+    {{ bin }}/python benchmarks/wide.py {{ args }}
 
 # Whether the bars of counts hold, by default; needs HEADCOUNT_DATA; last line is JSON
 bench-bars *args:
@@ -194,9 +224,13 @@ bench-ledger *args:
 bench-streams *args:
     {{ bin }}/python benchmarks/streams.py {{ args }}
 
+# What a report of a device costs the servers of a fleet; last line is JSON
+bench-fleet *args:
+    {{ bin }}/python benchmarks/fleet.py {{ args }}
+
 # Every benchmark in its quick mode
 bench-quick:
-    for bench in noise engine ledger reading sampling quantiles bounding frequencies streams distribution; do just "bench-$bench" --quick; done
+    for bench in noise engine memory ledger reading sampling quantiles bounding frequencies streams distribution fleet; do just "bench-$bench" --quick; done
     if [ -n "${HEADCOUNT_DATA:-}" ]; then just bench-within --quick; just bench-bars --quick; just bench-bars --quick --of events; just bench-expected --quick; fi
 
 # Build the documentation; warnings are errors

@@ -19,6 +19,8 @@ from headcount.receipts.verify import Verified
 from headcount.releases.expected import Expected
 from headcount.results.facts import Facts
 from headcount.results.frequencies import FrequencyRelease
+from headcount.series.price import DryRun
+from headcount.series.ran import Ran
 from headcount.streams.output import StreamCounts, StreamFrequencies
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
@@ -28,6 +30,7 @@ CLASSES: dict[type, str] = {
     hc.Plan: "What a verb returns.",
     Expected: "What `plan.expected()` and `plan.sweep()` return.",
     hc.Release: "What `plan.release()` returns.",
+    hc.WideRelease: "What `plan.release(to=...)` returns: the rows are in files.",
     FrequencyRelease: "What a plan of `data.frequencies` releases: a `Release`, and more.",
     Estimate: "What `release.distinct()` and its like return.",
     Facts: "`release.facts`.",
@@ -37,6 +40,9 @@ CLASSES: dict[type, str] = {
     Ledger: "`data.ledger`.",
     Entry: "One of `data.ledger.entries(account)`.",
     Verified: "What `hc.verify` returns.",
+    hc.Series: "",
+    Ran: "What `series.run()` returns.",
+    DryRun: "What `series.dry_run()` returns.",
     hc.Stream: "",
     StreamCounts: "What `stream.finish()` returns, where groups are known: a `Release`.",
     StreamFrequencies: "What it returns where values are hashed: a `Release`, and more.",

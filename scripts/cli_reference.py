@@ -82,9 +82,11 @@ def page() -> str:
         "| 4 | the ledger, or a receipt, cannot be trusted or used as asked; nothing is released, "
         "and nothing was charged unless the message says so |",
         "| 5 | the engine failed after the charge; the charge stays |",
-        "| 6 | `headcount audit` found a violation, or missed a mutant |",
+        "| 6 | `headcount audit` found a violation, or missed a mutant; `headcount run`: a window "
+        "is lost, or will be within 14 days, since its rows are deleted then |",
         "| 7 | a file could not be written; what was paid for is stored, and the message says how "
-        "to have it without a charge |",
+        "to have it without a charge. `headcount run`, which ends with 1 for that: a window is not "
+        "ready, nothing was charged for it, and all else was released |",
         "| 8 | the database of a fleet cannot be used, or not as asked |",
         "| 130 | stopped by you with Ctrl-C; the message says what was charged, and the same "
         "command finishes it without a second charge (leave `--fresh` out, unless it had a "

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from headcount.releases.open import open  # noqa: A004
     from headcount.releases.plan import Plan
     from headcount.results.release import Release
+    from headcount.results.wide import WideRelease
+    from headcount.series.series import Series
     from headcount.streams.stream import Stream
     from headcount.tables.by import bins, truncate
     from headcount.tables.csv import Csv
@@ -51,8 +53,10 @@ __all__ = [
     "Plan",
     "Release",
     "SchemaError",
+    "Series",
     "Stream",
     "UsageError",
+    "WideRelease",
     "__version__",
     "bins",
     "open",
@@ -69,7 +73,9 @@ _FOUND_IN = {
     "Expected": "releases.expected",
     "Plan": "releases.plan",
     "Release": "results.release",
+    "Series": "series.series",
     "Stream": "streams.stream",
+    "WideRelease": "results.wide",
     "bins": "tables.by",
     "open": "releases.open",
     "public": "tables.public",

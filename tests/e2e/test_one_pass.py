@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -62,7 +63,7 @@ def opened(folder: Path, pairs: Pairs) -> tuple[hc.Dataset, Counter[int]]:
 @pytest.mark.parametrize("spend", [{"rho": "0.01"}, {"epsilon": 1}, {"rho": 1}], ids=str)
 @pytest.mark.parametrize("table", TABLES)
 def test_bars_hold_where_most_are_in_one_group(
-    table: str, spend: dict[str, str | int], tmp_path: Path
+    table: str, spend: dict[str, Any], tmp_path: Path
 ) -> None:
     """None or a third held while one pass was taken for a loss of up to 2 %, or for nobody read."""
     data, truth = opened(tmp_path, TABLES[table]())

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 STEP = re.compile(r"^```(python|console|output)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LANGUAGES = {"python", "console", "output", "text", "sql", ""}
+LANGUAGES = {"python", "console", "output", "text", "sql", "typescript", ""}
 PAGES = [
     path
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -34,11 +34,20 @@ NOT_RUN = {
     ("how-to/fleet.md", ""): (
         "needs PostgreSQL and devices: tests/service/test_fleet_commands.py types these commands"
     ),
+    ("how-to/fleet-simulate.md", ""): (
+        "needs PostgreSQL: tests/service/test_fleet_simulate.py runs the command"
+    ),
     ("how-to/fleet-control.md", ""): (
         "needs PostgreSQL: tests/service/test_fleet_commands.py and test_fleet_control.py ask the "
         "same, and not by curl"
     ),
     ("explanation/fleet.md", "headcount fleet"): "the same",
+    ("how-to/fleet-typescript.md", "just"): (
+        "needs npm: tests/service/test_fleet_typescript.py runs the client"
+    ),
+    ("how-to/fleet-attestation.md", "headcount fleet"): (
+        "needs PostgreSQL and a core: tests/service/test_fleet_evidence.py types these commands"
+    ),
     ("how-to/ledger.md", "chgrp auditors"): "needs a group of the machine's",
     ("how-to/before-spending.md", "headcount start"): (
         "asks in a terminal; tests/e2e/test_start.py answers"

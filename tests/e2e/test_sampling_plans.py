@@ -74,7 +74,7 @@ def test_s4_a_small_rho_takes_no_longer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [{"rho": 1e6}, {"rho": 8e6}, {"epsilon": 1e4}, {"epsilon": 8e6}])
-def test_s4_a_huge_spend_is_a_plan(said: dict[str, float], tmp_path: Path) -> None:
+def test_s4_a_huge_spend_is_a_plan(said: dict[str, Any], tmp_path: Path) -> None:
     data = opened(tmp_path, hc.Budget(**said, delta=1e-6))
     for bound in (1, 64):
         assert planned(data, bound)[1] < MOST_SECONDS

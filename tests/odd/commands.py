@@ -39,6 +39,8 @@ COMMON = {
     "--user": "user", "--epsilon": "1", "--spend": "1/1000000", "--delta": "1e-6",
     "--budget": "1000", "--account": "web", "--where": "x > 3", "--delimiter": ",",
     "--quote": '"', "--columns": "a,b", "--type": "x=text", "--memory": "1GB",
+    "--scratch": ".",
+    "--window": "t:day", "--zone": "UTC", "--budget-per-window": "1", "--during": "2026-03",
     "--trusted-view": "ann: yes", "--key": "k", "--out": "rows.csv", "--plot": "p.html",
 }  # fmt: skip
 ASKED = ["--user=user", "--epsilon=0.1", "--budget=1000", "--ledger=l.db"]

@@ -11,6 +11,7 @@ from tests.odd.values import odd
 
 import headcount as hc
 from headcount.contributions.values import PER_USER
+from headcount.privacy.during import Window
 from headcount.releases.verbs import STATED
 
 GOOD: dict[str, list[Any]] = {
@@ -74,8 +75,9 @@ def some_opening(chooser: random.Random, table: Any, ledger: Any) -> Callable[[]
     said: dict[str, Any] = {
         "user": "user", "budget": hc.Budget(rho=10), "ledger": ledger, "account": "web",
         "where": None, "neighbours": "add-remove", "csv": None, "types": None, "memory": None,
+        "scratch": None,
         "trusted_view": None,
-        "mistaken_users": (),
+        "mistaken_users": (), "window": None, "lifetime": None,
     }  # fmt: skip
     source = odd(chooser) if chooser.random() < 0.2 else table
     for name in chooser.sample([name for name in said if name != "ledger"], chooser.choice([1, 2])):
@@ -98,6 +100,10 @@ def some_word(chooser: random.Random) -> Callable[[], Any]:
             lambda: hc.Budget(epsilon=first, rho=second, delta=third),
             lambda: hc.truncate(first, second),
             lambda: hc.truncate("time", second),
+            lambda: hc.truncate("time", "day", zone=second),
+            lambda: hc.Budget(rho=1, per=second),
+            lambda: Window("time", "day", "UTC").during(first, second),
+            lambda: Window("time", "week").during(second),
             lambda: hc.bins("x", second),
             lambda: hc.bins(first, second),
             lambda: hc.Csv(delimiter=first, quote=second),

@@ -25,10 +25,20 @@ MAY = {
     "SYSTEM": {"mechanisms/chance.py": "the one generator of the process"},
     "Drawn": {
         "mechanisms/chance.py": "it is made here",
+        "mechanisms/bucket_chance.py": "from words under the key of a run, beside the data",
         "releases/run.py": "the door hands it to a release",
+        "fleet/core_noise.py": "the core draws the noise of a round of devices",
         "streams/stream.py": "a stream draws as it is made, opened and written",
         "cli/stream.py": "a new stream's file is made without a stream",
         "trials/": "an auditor draws outputs of mechanisms, from the system and from scripts",
+    },
+    "KeyedEntropy": {
+        "noise/keyed.py": "it is made here",
+        "mechanisms/bucket_chance.py": "for one bucket of one run",
+    },
+    "bucket_chance": {
+        "releases/wide/write.py": "whoever draws beside the data is sent the key of the run",
+        "trials/": "an auditor's own buckets",
     },
     "urandom": {
         "noise/entropy.py": "the key of the generator",
@@ -40,6 +50,8 @@ MAY = {
         "fleet/relay_mix.py": "the order of reports in a post, and how long it waits",
         "fleet/relay_once.py": "keys under which a relay knows devices while a round is open",
         "fleet/senders.py": "tokens of devices and relays",
+        "fleet/simulate.py": "the key from which made-up devices follow",
+        "fleet/simulate_fleet.py": "the password of a database that lasts as long as a simulation",
         "fleet/tokens.py": "tokens of people who use the control API",
         "releases/run.py": "the secret of a release",
         "streams/terms.py": "public seeds and names of streams",
@@ -51,6 +63,8 @@ MAY = {
         "tables/public.py": NAMES_OF_TABLES,
         "tables/sources.py": NAMES_OF_TABLES,
         "tables/spark.py": NAMES_OF_TABLES,
+        "tables/spark_workers.py": "a word by which a folder is known again",
+        "releases/wide/place.py": NAMES_OF_TABLES,
     },
     "uuid4": {
         "releases/run.py": "the key by which a release is shown again",

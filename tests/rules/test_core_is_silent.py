@@ -32,6 +32,7 @@ OF_THE_TASK = {
     "fleet/task_file.py": "the same",
     "fleet/yaml_file.py": "the same",
     "fleet/characters.py": "the same, of the pattern of a task",
+    "fleet/evidence_kinds.py": "the same, of the evidence that it asks for",
 }
 LISTED = {
     "fleet/core_process.py: open": (1, "a worker's own outputs, which go nowhere"),
@@ -45,11 +46,22 @@ LISTED = {
     "fleet/keybox.py: write": (1, "keys, to where they are kept"),
     "fleet/keybox.py: {number}": (4, "which round; public"),
     "fleet/keybox.py: {task.hex()}": (1, "which task; public"),
+    "fleet/keybox.py: {path.suffix}": (1, "a word of our own, for the name of a draft"),
     "fleet/keybox.py: {name}": (1, "the same two, for a file"),
+    "fleet/evidence_test.py: b''.join((half.to_bytes(48, 'big') for half in halves))": (
+        1,
+        "a signature, which is public",
+    ),
+    "fleet/evidence_test.py: str(path.relative_to(PACKAGE))": (1, "a module's name, to be hashed"),
+    "fleet/evidence_test.py: {digest.hexdigest()}": (1, "the root's certificate, which is public"),
     "fleet/own_folder.py: {what}": (1, "a word of our own: whose folder it is"),
     "fleet/sandbox.py: {user}": (2, "who runs the core"),
     "fleet/sandbox.py: {group}": (2, "the same"),
     "fleet/sandbox.py: write_text": (1, "to the kernel, before anything is opened"),
+    "fleet/secret_file.py: write": (1, "the key of a test root, to where it is kept"),
+    "fleet/secret_file.py: {os.getpid()}": (1, "who makes it, for the name of a draft"),
+    "fleet/secret_file.py: {path.name}": (1, "its name"),
+    "fleet/secret_file.py: {what}": (3, "a word of our own: whose secret it is"),
     "fleet/wire.py: {len(spelled)}": (1, "of a descriptor, which is public"),
 }
 """How often each is there, and why."""

@@ -25,13 +25,21 @@ MAY = {
     },
     "store_result": {"ledger/": "it is made here", "releases/run.py": "the door to tables"},
     "store_part": {"ledger/": "it is made here", "fleet/door.py": "the door to devices' answers"},
-    "core_client": {"fleet/door.py": "it asks the core"},
-    "KeyBox": {"fleet/keybox.py": "it is made here", "fleet/core_process.py": "the core's own"},
+    "core_client": {
+        "fleet/door.py": "it asks the core",
+        "fleet/attesting.py": "is handed a core by the door, and asks for evidence alone",
+    },
+    "KeyBox": {
+        "fleet/keybox.py": "it is made here",
+        "fleet/core_process.py": "the core's own",
+        "trials/fleet_noise.py": "an auditor asks it twice",
+    },
     "Door": {
         "fleet/door.py": "it is made here",
         "fleet/driver.py": "opens, counts and ends by it",
         "fleet/control.py": "applies tasks by it, and has no core",
         "cli/fleet.py": "the same, from a shell",
+        "fleet/simulate_fleet.py": "the same, for devices that are made up",
     },
 }
 SQL = frozenset({"exec_driver_sql", "execute", "executemany", "fetchall", "cursor", "text"})

@@ -104,6 +104,7 @@ def test_private_numbers_in_a_mechanism_are_found(line: str) -> None:
 
 
 PUBLIC = {
+    "equal_error/overlooked.py:Overlooked.look:gone": "what was published before",
     "size_choice.py:SizeChoice.draw:allowed": "what may be lost, from noisy numbers",
     "size_choice.py:SizeChoice.draw:among": "candidates that were chosen before",
     "sorted_counts.py:SortedCounts.again:runs": "counts that were fitted to noisy ones",

@@ -47,6 +47,8 @@ RUNS = frozenset(
         "toLocalIterator",
         "collect",
         "cache",
+        "checkpoint",
+        "localCheckpoint",
     ]
 )
 """How Ibis, Spark and drivers are told to run a query."""

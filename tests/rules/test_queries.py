@@ -18,6 +18,7 @@ MAKERS = {
     "privacy/query.py": "it is made here",
     "contributions/": "they know the rows, and how far one user can move a sum",
     "streams/": "they know the counters",
+    "fleet/core_noise.py": "the core knows the answers of a round, and how many a device gives",
     "trials/": "a trial's own numbers, and what mutants claim of theirs",
 }
 OF_QUERIES = {"headcount.privacy.query", "headcount.trials.given"}
@@ -101,6 +102,35 @@ STREAMS = {
     "contributions/tally.py": "totals by group, part by part, each a question",
     "trials/reading.py": "an auditor's own look at what was opened",
 }
+WORKERS = {
+    "tables/": "engines are made here",
+    "contributions/buckets.py": "buckets of totals, each a question",
+    "releases/wide/write.py": "to ask whether there are any, and have them checked on public rows",
+}
+
+
+def sent(source: str) -> list[int]:
+    """Lines where a module has processes in its hands that read rows beside the data."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Attribute) and node.attr == "workers")
+        or (isinstance(node, ast.Constant) and node.value == "workers")
+    ]
+
+
+def test_rows_are_read_beside_the_data_in_the_places_that_are_listed() -> None:
+    everywhere = modules("tables/", "contributions/", "mechanisms/", "releases/", "results/")
+    assert [
+        path for path, one in everywhere.items() if not is_at(path, WORKERS) and sent(one)
+    ] == []
+    for place in WORKERS:
+        assert place.endswith("/") or sent(modules(place)[place]), place
+    # One call hands them a task, and it makes questions of what they read.
+    writes = [path for path, one in everywhere.items() if "workers.write(" in one]
+    assert writes == ["contributions/buckets.py"]
+    assert sent("table.engine.workers()")
+    assert sent("getattr(engine, 'workers')()")
 
 
 def streamed(source: str) -> list[int]:

@@ -26,7 +26,7 @@ READERS = {
         "Residuals._clipped",
         "Residuals._kept",
     },
-    "pairs.py": {"Pairs.largest.ask"},
+    "pairs.py": {"Pairs.largest.ask", "Pairs._padded", "Pairs._count_of_other"},
     "equal_error/known.py": {
         "KnownPairs._true_counts",
         "KnownPairs._by_index",
@@ -37,6 +37,7 @@ READERS = {
     },
     "equal_error/levels.py": {"_lost", "_sized", "_lower"},
     "events.py": {"Events._weight_curve", "Events._clipped_off", "_users_of"},
+    "far.py": {"_far_beyond"},
     "frequencies.py": {"_runs", "true_frequencies.n_groups"},
     "group_totals.py": {"GroupTotals._ask", "GroupTotals.names", "GroupTotals.every_name"},
     "listed_pairs.py": {"ListedPairs._weighed"},

@@ -27,7 +27,9 @@ SIZES = frozenset(
 LOOK_AT_SIZES = {
     "tables/": {
         "tables/parquet_mend.py": "whether all rows can be read, to leave out what cannot",
+        "tables/spark_workers.py": "public rows, written to see whether they arrive",
         "tables/query_identity.py": "a copy of a table in memory, as long as it is",
+        "tables/spark_tables.py": "a public table, whether it is sent to where the others are",
         "tables/views.py": "bytes of a type of integers, not of a table",
     },
     "cli/": {"cli/show.py": "rows of a release, which were published"},

@@ -24,6 +24,7 @@ STAGED = (
     "count_events_found",
     "distribution",
     "verbs",
+    "windows",
 )
 # Reading draws nothing, so nothing can be estimated from its outputs: rows are compared themselves.
 # What the door shows under a charge is compared too, whatever was drawn.
@@ -31,7 +32,8 @@ NOT_DRAWN = ("reading", "door", "repeats")
 # What was drawn on one table is played to another: no chance is left.
 PLAYED = ("decided",)
 # A device draws its own coins. Every way that they can fall is tried, so nothing is estimated.
-ENUMERATED = ("fleet",)
+# The noise of a round is that of mechanisms that have trials of their own, and is looked at whole.
+ENUMERATED = ("fleet", "fleet_noise")
 
 
 @pytest.mark.timeout(2400)

@@ -39,6 +39,7 @@ from headcount.privacy.length import Norm, unit_sensitivity
 from headcount.privacy.neighbours import Neighbours
 from headcount.privacy.sensitivity import Sensitivity
 from headcount.privacy.spend import Zcdp
+from headcount.releases import rows
 from headcount.releases.count_events import found as count_events_found
 from headcount.releases.count_events import known as count_events_known
 from headcount.releases.count_users import plan as count_users
@@ -208,13 +209,13 @@ def test_a_draw_that_was_not_declared_is_found(
 @pytest.mark.parametrize("verb", ["count_users", "count_events"])
 def test_the_same_noise_drawn_twice_is_found(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The very mechanism that was declared, on the very totals: their mean has less noise."""
-    module: Any = {"count_users": count_users, "count_events": count_events_known}[verb]
+    module: Any = {"count_users": rows, "count_events": count_events_known}[verb]
     name = {"count_users": "draw_found", "count_events": "draw_known"}[verb]
     shipped = getattr(module, name)
 
-    def twice(*arguments: Any) -> Any:
-        shipped(*arguments)
-        return shipped(*arguments)
+    def twice(*arguments: Any, **how: Any) -> Any:
+        shipped(*arguments, **how)
+        return shipped(*arguments, **how)
 
     monkeypatch.setattr(module, name, twice)
     assert undeclared(VERBS[verb][1]()) >= 1
@@ -225,7 +226,7 @@ def test_a_row_that_was_not_noised_is_found(monkeypatch: pytest.MonkeyPatch) -> 
         one_true = np.where(np.arange(len(noisy_totals)) == 0, 5, noisy_totals)
         return with_error_bars(groups, one_true, *options)
 
-    monkeypatch.setattr(count_users, "with_error_bars", bare)
+    monkeypatch.setattr(rows, "with_error_bars", bare)
     assert undeclared(examine_users()) >= 1
 
 
